@@ -1,0 +1,64 @@
+"""fastrm: reward-machine reinforcement learning in tabular domains, at the speed of C.
+
+The names below are the public interface; each is imported when it is first used, so that ``import fastrm`` and the
+command line start at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fastrm.compiler import Problem, compile
+    from fastrm.config import Profile
+    from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError
+    from fastrm.machine import RewardMachine
+    from fastrm.maps import GridMap
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ConfigError": "errors",
+    "FastrmError": "errors",
+    "FastrmWarning": "errors",
+    "GridMap": "maps",
+    "MachineError": "errors",
+    "MapError": "errors",
+    "Problem": "compiler",
+    "Profile": "config",
+    "RewardMachine": "machine",
+    "compile": "compiler",
+}
+
+__all__ = [
+    "ConfigError",
+    "FastrmError",
+    "FastrmWarning",
+    "GridMap",
+    "MachineError",
+    "MapError",
+    "Problem",
+    "Profile",
+    "RewardMachine",
+    "__version__",
+    "compile",
+]
+
+# In a checkout the kernels lie beside this folder; an installed package holds them inside it.
+_here = Path(__file__).resolve().parent
+if not (_here / "kernels").is_dir() and (_here.parent / "kernels" / "__init__.py").is_file():
+    __path__.append(str(_here.parent))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'fastrm' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"fastrm.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,51 @@
+"""Every error a user can cause, and how it is worded: what, where, and the cure, in one line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FastrmError(Exception):
+    """Base of all errors raised on purpose; the command line turns it into exit code 2."""
+
+
+class MapError(FastrmError):
+    """A map, or a setup string that should become one, cannot be used."""
+
+
+class MachineError(FastrmError):
+    """A reward machine cannot be read, is malformed, or does not fit the map."""
+
+
+class ConfigError(FastrmError):
+    """A setting is unknown, has the wrong type, or is out of range."""
+
+
+class FastrmWarning(UserWarning):
+    """Something legal that is probably not what was meant."""
+
+
+def place(source: str, line: int | None = None) -> str:
+    """Return the ``file:line: `` prefix of a message.
+
+    >>> place("gold.rm", 4)
+    'gold.rm:4: '
+    """
+    return f"{source}:{line}: " if line else f"{source}: "
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean x?)`` for the nearest known word, or an empty string.
+
+    >>> did_you_mean("glod", ["gold", "wood"])
+    ' (did you mean gold?)'
+    >>> did_you_mean("B", "abc")
+    ' (did you mean b?)'
+    >>> did_you_mean("zzz", ["gold"])
+    ''
+    """
+    options = sorted(set(known))
+    folded = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    return f" (did you mean {folded[near[0]]}?)" if near else ""

@@ -1,0 +1,14 @@
+"""Everything that is jitted: integers and arrays in, integers and arrays out.
+
+Imported as ``fastrm.kernels``. No module here imports the rest of fastrm; ``fastrm.compiler`` is the way in.
+"""
+
+if __name__ != "fastrm.kernels":
+    raise ImportError(f"these kernels belong to fastrm: import fastrm.kernels, not {__name__}")
+
+from fastrm.kernels import _jit
+
+with _jit.house_cache():
+    from fastrm.kernels import grid, product, tables
+
+__all__ = ["grid", "product", "tables"]
