@@ -1,0 +1,233 @@
+"""Maps: rectangular text with walls, one start cell and objects.
+
+``X`` is wall, ``A`` the start, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that type standing
+on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.errors import MapError, place
+from fastrm.textfile import decode_text, read_text
+
+WALL, START, FLOOR = "X", "A", " "
+OBJECTS = frozenset(string.ascii_lowercase + "H")
+TILES = OBJECTS | {WALL, START, FLOOR, "."}
+MAX_SIDE = 10_000
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True, repr=False)
+class GridMap:
+    """A map of walls, floor, objects and one start cell.
+
+    Make one with `parse`, `load` or `generate`; two maps are equal when they show the same tiles.
+
+    >>> grid = GridMap.parse('''
+    ... XXXXX
+    ... XA bX
+    ... X a X
+    ... XXXXX
+    ... ''')
+    >>> grid.size, grid.start
+    ((4, 5), (1, 1))
+    >>> dict(grid.objects)
+    {'a': ((2, 2),), 'b': ((1, 3),)}
+    """
+
+    rows: tuple[str, ...]
+    """The tiles, a string per row, floor written as a space."""
+    source: str = field(default="<map>", compare=False)
+    """Where the map came from, for messages."""
+
+    @classmethod
+    def parse(cls, text: str, source: str = "<text>") -> GridMap:
+        """Read a map from text.
+
+        Parameters
+        ----------
+        text : str
+            The tiles; empty lines before and after the map are dropped.
+        source : str
+            The name that error messages give to the text.
+
+        Raises
+        ------
+        MapError
+            Naming line and cure when the text is not a map.
+        """
+        if "\0" in text:
+            decode_text(b"\0", source, MapError)
+        lines = text.replace("\r\n", "\n").split("\n")
+        full = [number for number, line in enumerate(lines) if line.strip()]
+        if not full:
+            raise MapError(f"{source}: empty; a map needs rows of tiles such as XXXX")
+        first, last = full[0], full[-1]
+        _check_tiles(lines, first, last, source)
+        rows = tuple(line.replace(".", FLOOR) for line in lines[first : last + 1])
+        return cls(rows, source)
+
+    @classmethod
+    def load(cls, path: str | Path) -> GridMap:
+        """Read a map file; see `parse` for the format and the errors."""
+        return cls.parse(read_text(path, MapError), str(path))
+
+    @classmethod
+    def generate(cls, setup: str, size: int = 41, seed: int = 0) -> GridMap:
+        """Place objects at random on an open square map with the start in the centre.
+
+        The placement is a pure function of the three arguments, the same on every machine and Python version.
+
+        Parameters
+        ----------
+        setup : str
+            Counts and types, such as ``2a2b2c``.
+        size : int
+            Side of the square, outer walls included.
+        seed : int
+            Which of the many placements.
+
+        >>> print(GridMap.generate("2a1b", size=7, seed=1).render(), end="")
+        XXXXXXX
+        X     X
+        X     X
+        X  A  X
+        X   b X
+        Xaa   X
+        XXXXXXX
+        """
+        letters = "".join(letter * count for letter, count in parse_setup(setup))
+        for name, value in (("size", size), ("seed", seed)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise MapError(f"{name}={value!r}: must be a whole number")
+        if not 3 <= size <= MAX_SIDE:
+            raise MapError(f"size={size}: the side of a map must be between 3 and {MAX_SIDE}")
+        inner = size - 2
+        free = inner * inner - 1
+        if len(letters) > free:
+            raise MapError(
+                f"setup {setup!r}: {len(letters)} objects do not fit; a map of size {size} has {free} free cells"
+            )
+        tiles = [[WALL, *FLOOR * inner, WALL] for _ in range(inner)]
+        centre = (size // 2 - 1) * inner + size // 2 - 1
+        tiles[size // 2 - 1][size // 2] = START
+        for letter, place_ in zip(letters, _sample(f"{setup}/{size}/{seed}", len(letters), free), strict=True):
+            row, column = divmod(place_ + (place_ >= centre), inner)
+            tiles[row][column + 1] = letter
+        ring = WALL * size
+        return cls((ring, *("".join(row) for row in tiles), ring), f"<{setup} size {size} seed {seed}>")
+
+    def __repr__(self) -> str:
+        objects = ", ".join(f"{len(cells)} {letter}" for letter, cells in self.objects.items())
+        return f"<GridMap {self.source}: {self.size[0]} x {self.size[1]}, {objects or 'no objects'}>"
+
+    def render(self) -> str:
+        """Return the map as text; ``GridMap.parse`` of it gives an equal map."""
+        return "\n".join(self.rows) + "\n"
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns, outer walls included."""
+        return len(self.rows), len(self.rows[0])
+
+    @cached_property
+    def tiles(self) -> npt.NDArray[np.uint8]:
+        """The tiles as ASCII codes, ``[row, column]``, read-only."""
+        return np.frombuffer("".join(self.rows).encode("ascii"), dtype=np.uint8).reshape(self.size)
+
+    @cached_property
+    def start(self) -> Cell:
+        """Row and column of the start cell."""
+        return self._cells(START)[0]
+
+    @cached_property
+    def objects(self) -> Mapping[str, tuple[Cell, ...]]:
+        """The cells of every object type, types in alphabetical order, cells in reading order."""
+        present = {chr(code) for code in np.unique(self.tiles)} & OBJECTS
+        return MappingProxyType({letter: self._cells(letter) for letter in sorted(present)})
+
+    def passable(self) -> npt.NDArray[np.bool_]:
+        """Tell for every ``[row, column, action]`` whether the move (up, right, down, left) leads to another cell."""
+        floor = self.tiles != ord(WALL)
+        moves = np.zeros((*self.size, 4), dtype=np.bool_)
+        moves[1:, :, 0] = floor[:-1]
+        moves[:, :-1, 1] = floor[:, 1:]
+        moves[:-1, :, 2] = floor[1:]
+        moves[:, 1:, 3] = floor[:, :-1]
+        moves &= floor[:, :, None]
+        return moves
+
+    def _cells(self, tile: str) -> tuple[Cell, ...]:
+        rows, columns = np.nonzero(self.tiles == ord(tile))
+        return tuple(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def parse_setup(setup: str) -> list[tuple[str, int]]:
+    """Split ``2a1b`` into ``[("a", 2), ("b", 1)]``.
+
+    >>> parse_setup("2a10b")
+    [('a', 2), ('b', 10)]
+    """
+    if not isinstance(setup, str) or not re.fullmatch(r"([0-9]{1,9}[a-zH])+", setup):
+        raise MapError(f"setup {setup!r}: expected counts and object letters such as 2a2b2c")
+    pairs = [(letter, int(count)) for count, letter in re.findall(r"([0-9]+)([a-zH])", setup)]
+    letters = [letter for letter, _ in pairs]
+    for letter, count in pairs:
+        if count == 0:
+            raise MapError(f"setup {setup!r}: the count of {letter} is 0; leave the letter out")
+        if letters.count(letter) > 1:
+            raise MapError(f"setup {setup!r}: {letter} is given twice; add the counts up")
+    return pairs
+
+
+def _check_tiles(lines: list[str], first: int, last: int, source: str) -> None:
+    width = len(lines[first])
+    starts: list[int] = []
+    for number in range(first, last + 1):
+        line, where = lines[number], place(source, number + 1)
+        unknown = next((tile for tile in line if tile not in TILES), None)
+        if unknown is not None:
+            raise MapError(
+                f"{where}unknown tile {unknown!r} in column {line.index(unknown) + 1}; "
+                "use X, A, space, '.', a lower-case letter or H"
+            )
+        if len(line) != width:
+            raise MapError(
+                f"{where}ragged map: {len(line)} tiles, but line {first + 1} has {width}; make all rows equally long"
+            )
+        ring = line if number in (first, last) else line[0] + line[-1]
+        if ring.strip(WALL):
+            raise MapError(f"{where}open border; the outer ring of a map must be X")
+        starts += [number + 1] * line.count(START)
+    if max(width, last - first + 1) > MAX_SIDE:
+        raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; cut the map")
+    if not starts:
+        raise MapError(f"{source}: no start cell; mark exactly one cell with A")
+    if len(starts) > 1:
+        raise MapError(
+            f"{place(source, starts[1])}a second start cell (the first is in line {starts[0]}); mark exactly one with A"
+        )
+
+
+def _sample(key: str, count: int, population: int) -> list[int]:
+    """Draw `count` different numbers below `population`: a sparse Fisher-Yates shuffle driven by BLAKE2b."""
+    moved: dict[int, int] = {}
+    drawn = []
+    for i in range(count):
+        digest = hashlib.blake2b(f"fastrm map {key} {i}".encode(), digest_size=16).digest()
+        j = i + int.from_bytes(digest, "little") % (population - i)
+        drawn.append(moved.get(j, j))
+        moved[j] = moved.get(i, i)
+    return drawn
