@@ -1,0 +1,24 @@
+"""Text formats of reward machines: our own (`own`) and the reference implementation's (`reference`)."""
+
+from __future__ import annotations
+
+from fastrm.errors import MachineError
+from fastrm.formats import own, reference
+from fastrm.formats.draft import Draft, Edge
+from fastrm.textfile import decode_text
+
+__all__ = ["Draft", "Edge", "own", "read", "reference"]
+
+MAX_LINE = 10_000
+
+
+def read(text: str, source: str) -> Draft:
+    """Read a machine in whichever format the text is written, told apart by its content."""
+    if "\0" in text:
+        decode_text(b"\0", source, MachineError)
+    if not any(line.split("#")[0].strip() for line in text.split("\n")):
+        raise MachineError(f"{source}: empty; a machine needs a start state and edges")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > MAX_LINE:
+            raise MachineError(f"{source}:{number}: longer than {MAX_LINE} characters; give one statement a line")
+    return reference.read(text, source) if reference.recognises(text) else own.read(text, source)

@@ -1,0 +1,44 @@
+"""A reward machine as it was written down, before anything about it has been checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fastrm.guards import Expression, Guard
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One edge: in state `source`, when `guard` is open, pay `reward` and go to `target`."""
+
+    source: str
+    target: str
+    guard: Guard
+    reward: Expression
+    line: int | None = field(default=None, compare=False)
+    """Line of the file the edge was read from, for messages."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """States, edges and terminals by name, in file order."""
+
+    start: str
+    states: tuple[str, ...]
+    """The states that are not terminal; learners sweep them in this order."""
+    edges: tuple[Edge, ...]
+    success: tuple[str, ...]
+    """Terminal states that complete the task."""
+    failure: tuple[str, ...] = ()
+    """Terminal states that end the episode without completing the task."""
+    score: Literal["task", "own"] = "task"
+    """How an episode is scored: 1 for completing the task, or by the rewards the machine itself pays."""
+    name: str = ""
+    source: str = field(default="<machine>", compare=False)
+    """Where the machine came from, for messages."""
+
+    @property
+    def terminals(self) -> tuple[str, ...]:
+        """All terminal states, successes first."""
+        return self.success + self.failure

@@ -1,0 +1,285 @@
+"""The guard and reward language, and the two file formats."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastrm import ConfigError, MachineError, RewardMachine
+from fastrm.guards import (
+    Binary,
+    Chain,
+    Feature,
+    Number,
+    Otherwise,
+    Proposition,
+    Truth,
+    Unary,
+    evaluate,
+    parse_guard,
+    parse_reward,
+    write,
+)
+
+from samples import GOLD, REFERENCE
+
+A, B = Proposition("a"), Proposition("b")
+DA, DB = Feature("d", "a"), Feature("d", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a", A),
+        ("true", Truth(True)),
+        (" otherwise ", Otherwise()),
+        ("!a&b", Chain("&", (Unary("!", A), B))),
+        ("a | b & !a", Chain("|", (A, Chain("&", (B, Unary("!", A)))))),
+        ("(a | b) & a", Chain("&", (Chain("|", (A, B)), A))),
+        ("d(a) <= 3", Binary("<=", DA, Number(3.0))),
+        ("d(a) < d(b)", Binary("<", DA, DB)),
+        ("!d(a) < d(b)", Unary("!", Binary("<", DA, DB))),
+        ("closer(a)", Feature("closer", "a")),
+        ("d & d(d) == 0", Chain("&", (Proposition("d"), Binary("==", Feature("d", "d"), Number(0.0))))),
+        ("(d(a) + 1) * 2 > 3", Binary(">", Binary("*", Binary("+", DA, Number(1.0)), Number(2.0)), Number(3.0))),
+    ],
+)
+def test_guards_parse_to_the_expected_tree(text, tree):
+    assert parse_guard(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("0.1", Number(0.1)),
+        ("-3", Number(-3.0)),
+        ("1e5", Number(100000.0)),
+        ("-d(a)", Unary("-", DA)),
+        ("10 - 2*d(b)", Binary("-", Number(10.0), Binary("*", Number(2.0), DB))),
+        ("1 - 2 - 3", Binary("-", Binary("-", Number(1.0), Number(2.0)), Number(3.0))),
+        ("-min(d(a), d(b))", Unary("-", Chain("min", (DA, DB)))),
+    ],
+)
+def test_rewards_parse_to_the_expected_tree(text, tree):
+    assert parse_reward(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty guard"),
+        ("a &", "missing at the end"),
+        ("(a", r"expected '\)', found the end"),
+        ("a)", r"unexpected '\)'"),
+        ("a b", "unexpected 'b'"),
+        ("a $ b", r"unexpected '\$'"),
+        ("d(a)", "expected a truth value, found a number"),
+        ("a + 1 > 2", "expected a number, found a truth value 'a'"),
+        ("1 < d(a) < 3", "comparisons do not chain"),
+        ("dd(a)", r"unknown function 'dd' \(did you mean d\?\)"),
+        ("closre(a)", "did you mean closer"),
+        ("d(3)", "needs the name of an object type"),
+        ("d()", "needs the name"),
+        ("when", "cannot stand inside"),
+        ("a & otherwise", "cannot stand inside"),
+        ("d(a) < 1e999", "too large"),
+        ("(" * 10_000 + "a" + ")" * 10_000, "nested more than"),
+        ("!" * 10_000 + "a", "nested more than"),
+        ("1" + " + 1" * 5000 + " > 0", "more than 200 operators"),
+        ("__import__('os')", "unexpected"),
+        ("a.__class__", "unexpected"),
+        ("lambda: 1", "unexpected"),
+    ],
+)
+def test_bad_guards_are_refused(text, message):
+    with pytest.raises(MachineError, match=message):
+        parse_guard(text)
+
+
+def test_a_reward_that_is_a_truth_value_is_refused():
+    with pytest.raises(MachineError, match="expected a number, found a truth value"):
+        parse_reward("a")
+
+
+names = st.sampled_from(["a", "b", "gold"])
+numbers = st.recursive(
+    st.one_of(
+        st.floats(allow_nan=False, allow_infinity=False).map(lambda x: Number(x + 0.0)),
+        st.builds(Feature, st.sampled_from(["d", "d_before"]), names),
+    ),
+    lambda inner: st.one_of(
+        st.builds(Binary, st.sampled_from("+-*/"), inner, inner),
+        inner.filter(lambda x: not isinstance(x, Number)).map(lambda x: Unary("-", x)),
+        st.builds(lambda s, x: Chain(s, tuple(x)), st.sampled_from(["min", "max"]), st.lists(inner, min_size=1)),
+    ),
+    max_leaves=8,
+)
+truths = st.recursive(
+    st.one_of(
+        names.map(Proposition),
+        st.booleans().map(Truth),
+        st.builds(Feature, st.sampled_from(["closer", "closer_any"]), names),
+        st.builds(Binary, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers, numbers),
+    ),
+    lambda inner: st.one_of(
+        inner.map(lambda x: Unary("!", x)),
+        st.builds(lambda s, x: Chain(s, tuple(x)), st.sampled_from("&|"), st.lists(inner, min_size=2, max_size=4)),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=500)
+@given(truths, numbers)
+def test_writing_and_parsing_are_inverse(guard, reward):
+    assert parse_guard(write(guard)) == guard
+    assert parse_reward(write(reward)) == reward
+
+
+def test_expressions_are_evaluated_column_wise():
+    columns = {A: np.array([True, False]), DA: np.array([0, 4]), DB: np.array([2, 2])}
+    assert evaluate(parse_guard("!a & d(b) < d(a)"), columns).tolist() == [False, True]
+    assert evaluate(parse_reward("10 - 2*min(d(a), d(b))"), columns).tolist() == [10.0, 6.0]
+    assert math.copysign(1, evaluate(parse_reward("-d(a)"), columns)[0]) == 1.0  # never minus zero
+
+
+def test_the_own_format_reads_as_documented():
+    machine = RewardMachine.parse(GOLD)
+    assert machine.name == "gold run"
+    assert machine.states == ("u0", "u1")
+    assert machine.terminals == ("done", "lost")
+    assert [edge.line for edge in machine.edges] == [7, 8, 9, 10, 11]
+    assert machine.edges[1].reward == Number(0.0)
+    assert RewardMachine.parse(machine.write()) == machine
+
+
+def test_the_reference_format_is_recognised_by_content():
+    machine = RewardMachine.parse(REFERENCE)
+    assert machine.states == ("0", "1")
+    assert machine.success == ("2",)
+    assert machine.score == "own"
+    assert machine.edges[2].reward == Number(-0.5)
+    assert RewardMachine.parse(machine.write()) == machine
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(0,1,'a',__import__('os').system('touch {}'))",
+        "(0,1,'a',ConstantRewardFunction(__import__('os').system('touch {}')))",
+        "(0,1,__import__('os').system('touch {}'),ConstantRewardFunction(0))",
+        "__import__('os').system('touch {}')",
+        "(0,1,'a',open('{}', 'w'))",
+    ],
+)
+def test_code_in_a_reference_file_is_refused_and_does_not_run(tmp_path, code):
+    trap = tmp_path / "trap"
+    lines = REFERENCE.splitlines()
+    lines[3] = code.format(trap)
+    path = tmp_path / "evil.txt"
+    path.write_text("\n".join(lines))
+    with pytest.raises(MachineError, match=r"evil\.txt:4: expected \(STATE,STATE,'GUARD'"):
+        RewardMachine.load(path)
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("# only a comment\n", "empty"),
+        ("success end\nu0 -> end when a\n", "no start state; add a line such as 'start u0'"),
+        ("start u0\nu0 -> u0 when a\n", "no success state"),
+        ("start u0\nsuccess end\nu0 -> end when (a & b\n", r":3: edge u0 -> end: expected '\)', found the end"),
+        ("start u0\nsuccess end\nu0 -> end when a\nu7 -> end when a\n", ":4: state u7 cannot be reached from u0"),
+        ("start u0\nsuccess end lost\nu0 -> end when a\n", "state lost cannot be reached"),
+        ("start u0\nsuccess end\nu0 -> end when a\nu0 -> u1 when b\n", ":4: state u1 is a dead end"),
+        ("start u0\nsuccess end\nu0 -> end when a\nu0 -> u0 otherwise\nu0 -> u0 otherwise\n", ":5: .*second"),
+        ("start u0\nsuccess end\nu0 -> end when a\nend -> u0 when a\n", ":4: .*leaves a terminal"),
+        ("start end\nsuccess end\nu0 -> end when a\n", "start state end is a terminal"),
+        ("start u0\nsuccess end\nfailure end\nu0 -> end when a\n", "both success and failure"),
+        ("start u0\nstart u1\n", ":2: 'start' is given twice"),
+        ("strat u0\n", r":1: unknown statement 'strat' \(did you mean start\?\)"),
+        ("start u0 u1\n", ":1: 'start' takes one word"),
+        ("start\n", ":1: 'start' needs a value"),
+        ("start u0\nscore best\n", ":2: score 'best' is unknown"),
+        ("start ü\n", ":1: state name 'ü'"),
+        ("start u0\nsuccess end\nu0 -> end if a\n", ":3: expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("start u0\nsuccess end\nu0 -> end when a reward a\n", ":3: edge u0 -> end: expected a number"),
+        ("start u0\nsuccess end\nu0 -> end when " + "a & " * 3000 + "a\n", ":3: longer than"),
+        ("0\n", ":1: expected the list of terminal states"),
+        ("0\n(0,1,'a',ConstantRewardFunction(0))\n", ":2: expected the list of terminal states"),
+        ("[2]\n(0,2,'a',ConstantRewardFunction(0))\n", ":1: no start state; the first line must be its number"),
+        ("0\n[]\n(0,1,'a',ConstantRewardFunction(0))\n", "no success state"),
+        ("0\n[1]\n(0,1,'a',ConstantRewardFunction(1e999))\n", ":3: the reward 1e999 is too large"),
+        ("0\n[1]\n(0,1,'a&',ConstantRewardFunction(1))\n", ":3: edge 0 -> 1: something is missing"),
+        ("0\n[1]\n(0,1,'a',RewardControl())\n", ":3: expected"),
+        ("XX\0", "binary"),
+    ],
+)
+def test_bad_machines_are_refused_in_one_line_that_names_file_line_and_cure(text, message):
+    with pytest.raises(MachineError, match=message) as caught:
+        RewardMachine.parse(text, "task.rm")
+    assert str(caught.value).startswith("task.rm:")
+    assert "\n" not in str(caught.value)
+
+
+def test_every_kind_of_sequence_pays_what_the_paper_says():
+    def edges(**settings):
+        machine = RewardMachine.sequence("a-b", **settings)
+        return [(e.source, write(e.guard), e.target, write(e.reward)) for e in machine.edges]
+
+    assert edges() == [
+        ("u0", "a", "u1", "0"), ("u0", "otherwise", "u0", "0"),
+        ("u1", "b", "done", "1"), ("u1", "otherwise", "u1", "0"),
+    ]  # fmt: skip
+    assert edges(kind="numeric-boolean") == [
+        ("u0", "a", "u1", "0.1"), ("u0", "!a & closer(a)", "u0", "0.1"), ("u0", "otherwise", "u0", "0"),
+        ("u1", "b", "done", "1000"), ("u1", "!b & closer(b)", "u1", "0.1"), ("u1", "otherwise", "u1", "0"),
+    ]  # fmt: skip
+    assert edges(kind="numeric") == [
+        ("u0", "a", "u1", "0"), ("u0", "otherwise", "u0", "-d(a)"),
+        ("u1", "b", "done", "10000"), ("u1", "otherwise", "u1", "-d(b)"),
+    ]  # fmt: skip
+
+
+def test_every_ambiguity_of_the_paper_is_a_keyword():
+    def rewards(task="a-b", **settings):
+        return [write(e.reward) for e in RewardMachine.sequence(task, **settings).edges]
+
+    assert rewards("a", kind="numeric")[0] == "0"
+    assert rewards("a-b-c", kind="numeric")[4] == "100000"
+    assert rewards(kind="numeric", distance="before")[1] == "-d_before(a)"
+    assert rewards(kind="numeric-boolean", arrival="terminal")[0] == "1000"
+    assert rewards(kind="numeric-boolean", terminal_reward=7, step_reward=0.5)[:2] == ["0.5", "0.5"]
+    machine = RewardMachine.sequence("a", kind="numeric-boolean", closer="any")
+    assert write(machine.edges[1].guard) == "!a & closer_any(a)"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kind": "bolean"}, {"closer": "all"}, {"distance": 3}, {"arrival": None},
+        {"terminal_reward": float("nan")}, {"step_reward": "much"}, {"terminal_reward": float("inf")},
+    ],
+)  # fmt: skip
+def test_bad_settings_of_a_sequence_are_refused_by_name(settings):
+    with pytest.raises(ConfigError, match=next(iter(settings))):
+        RewardMachine.sequence("a-b", **settings)
+
+
+@pytest.mark.parametrize("task", ["", "a-", "-", "a--b", "ab", "a b", "1", None, "a-b-"])
+def test_malformed_tasks_are_refused(task):
+    with pytest.raises(MachineError, match="task"):
+        RewardMachine.sequence(task)
+
+
+def test_the_files_of_the_reference_load_and_survive_our_format(reference: Path):
+    files = sorted(reference.glob("machines/*/*.txt"))
+    assert len(files) == 14
+    for path in files:
+        machine = RewardMachine.load(path)
+        assert RewardMachine.parse(machine.write()) == machine
