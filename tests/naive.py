@@ -1,0 +1,369 @@
+"""The oracle: the simulator once more, slow and obvious, in plain dicts and lists.
+
+It imports nothing from the package and is written from the definitions alone. Kernels must agree with it to the last
+bit. A map is text; a machine is a dict with ``states``, ``start``, ``success``, ``failure``, ``edges``, ``score``; an
+edge is ``(state, guard, state, reward)``; guards and rewards are nested tuples such as ``("and", ("prop", "a"),
+("<", ("d", "b"), ("num", 3)))``, and the guard of the default edge is ``"otherwise"``.
+"""
+
+import math
+
+MOVES = [(-1, 0), (0, 1), (1, 0), (0, -1)]  # up, right, down, left
+MASK = 2**64 - 1
+FELL_OFF = "(fell off)"
+
+CLEAN = {"qrm_bootstraps_at_limit": True, "option_survives_limit": False, "prune": False, "falls_off": False,
+         "merge_terminals": False}  # fmt: skip
+ICARTE2022 = {name: not value for name, value in CLEAN.items()}
+SETTINGS = {"alpha": 0.5, "gamma": 0.9, "epsilon": 0.1, "q_init": 2.0, "limit": 1000, "r_max": 1.0, "r_min": 0.0,
+            "controller_alpha": 0.5, "self_loop_options": False, "tick": 10_000, "window": 100}  # fmt: skip
+
+
+# --- randomness: xoroshiro128++ seeded by splitmix64 -----------------------------------------------------------------
+
+
+def splitmix64(state):
+    """Yield the numbers of splitmix64."""
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & MASK
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        yield z ^ (z >> 31)
+
+
+def xoroshiro128pp(s0, s1):
+    """Yield the numbers of xoroshiro128++."""
+
+    def rotate(x, k):
+        return ((x << k) | (x >> (64 - k))) & MASK
+
+    while True:
+        yield (rotate((s0 + s1) & MASK, 17) + s0) & MASK
+        s1 ^= s0
+        s0 = rotate(s0, 49) ^ s1 ^ ((s1 << 21) & MASK)
+        s1 = rotate(s1, 28)
+
+
+def generator(seed):
+    seeds = splitmix64(seed)
+    return xoroshiro128pp(next(seeds), next(seeds))
+
+
+def choose(values, epsilon, draw):
+    """Epsilon-greedy: the upper half of the draw decides whether to explore, the lower half among the candidates."""
+    if (draw >> 32) < math.floor(epsilon * 2**32):
+        candidates = list(values)
+    else:
+        best = max(values.values())
+        candidates = [name for name, value in values.items() if value == best]
+    return candidates[((draw & 0xFFFFFFFF) * len(candidates)) >> 32]
+
+
+# --- the grid --------------------------------------------------------------------------------------------------------
+
+
+class World:
+    """A map as text rows: moves, labels and distances."""
+
+    def __init__(self, text, metric="manhattan"):
+        self.tile = {(r, c): t for r, line in enumerate(text.strip("\n").split("\n")) for c, t in enumerate(line)}
+        self.metric = metric
+        (self.start,) = (cell for cell, tile in self.tile.items() if tile == "A")
+        self.known = {}
+
+    def move(self, cell, action):
+        there = (cell[0] + MOVES[action][0], cell[1] + MOVES[action][1])
+        return cell if self.tile[there] == "X" else there
+
+    def objects(self, letter):
+        return [cell for cell, tile in self.tile.items() if tile == letter]
+
+    def steps_between(self, here, there):
+        if self.metric == "manhattan":
+            return abs(here[0] - there[0]) + abs(here[1] - there[1])
+        if there not in self.known:
+            distance, frontier = {there: 0}, [there]
+            while frontier:
+                cell = frontier.pop(0)
+                for action in range(4):
+                    cell_next = self.move(cell, action)
+                    if cell_next not in distance:
+                        distance[cell_next] = distance[cell] + 1
+                        frontier.append(cell_next)
+            self.known[there] = distance
+        return self.known[there].get(here, math.inf)
+
+    def nearest(self, cell, letter):
+        return min(self.steps_between(cell, there) for there in self.objects(letter))
+
+    def value(self, expression, before, after):
+        """Evaluate a guard or a reward for the move from one cell to another."""
+        head, *rest = expression
+        if head == "num":
+            return float(rest[0])
+        if head == "true":
+            return True
+        if head == "prop":
+            return self.tile[after] == rest[0]
+        if head == "d":
+            return self.nearest(after, rest[0])
+        if head == "d_before":
+            return self.nearest(before, rest[0])
+        if head == "closer":
+            return self.nearest(after, rest[0]) < self.nearest(before, rest[0])
+        if head == "closer_any":
+            return any(self.steps_between(after, x) < self.steps_between(before, x) for x in self.objects(rest[0]))
+        values = [self.value(part, before, after) for part in rest]
+        return {
+            "not": lambda x: not x, "and": lambda *x: all(x), "or": lambda *x: any(x), "neg": lambda x: 0.0 - x,
+            "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, "==": lambda x, y: x == y,
+            "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
+            "min": min, "max": max,
+        }[head](*values)  # fmt: skip
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+
+class Machine:
+    """A machine on a world; its states are named (machine number, state)."""
+
+    def __init__(self, number, spec, world, profile, gamma):
+        self.number, self.spec, self.world, self.profile = number, spec, world, profile
+        self.states = [(number, name) for name in spec["states"]]
+        self.start = (number, spec["start"])
+        self.potential = self.find_potentials(gamma)
+        self.known = {}
+
+    def terminals(self):
+        return [*self.spec["success"], *self.spec["failure"]]
+
+    def edges_from(self, state):
+        return [edge for edge in self.spec["edges"] if edge[0] == state[1]]
+
+    def step(self, state, before, after):
+        """Return the next state, the reward, and the outcome: None while the task goes on, "success" or "failure"."""
+        key = state, before, after
+        if key not in self.known:
+            self.known[key] = self.work_out_step(state, before, after)
+        return self.known[key]
+
+    def work_out_step(self, state, before, after):
+        open_edges = [e for e in self.edges_from(state) if e[1] != "otherwise" and self.holds(e[1], before, after)]
+        if not open_edges:
+            open_edges = [e for e in self.edges_from(state) if e[1] == "otherwise"]
+        if open_edges:
+            (edge,) = open_edges
+            target, reward = edge[2], self.world.value(edge[3], before, after) + 0.0
+        else:
+            assert self.profile["falls_off"]
+            target, reward = FELL_OFF, 0.0
+            for edge in self.edges_from(state):
+                if edge[2] in self.terminals():
+                    reward = self.world.value(edge[3], before, after) + 0.0
+        outcome = None
+        if target in self.spec["success"]:
+            outcome = "success"
+        elif target in self.spec["failure"] or target == FELL_OFF:
+            outcome = "failure"
+        if outcome and self.profile["merge_terminals"]:
+            target = "(end)"
+        return (self.number, target), reward, outcome
+
+    def holds(self, guard, before, after):
+        return self.world.value(guard, before, after)
+
+    def find_potentials(self, gamma):
+        def reads_map(expression):
+            return expression[0] != "num" and (
+                not isinstance(expression[1], tuple) or any(reads_map(part) for part in expression[1:])
+            )
+
+        value = dict.fromkeys([*self.spec["states"], *self.terminals()], 0.0)
+        change, scale = 1.0, 0.0
+        while change > 1e-12 * scale:
+            change = scale = 0.0
+            for name in self.spec["states"]:
+                ways = []
+                for _, _, target, reward in self.edges_from((self.number, name)):
+                    paid = 0.0 if reads_map(reward) else self.world.value(reward, None, None)
+                    ways.append(paid + gamma * value[target])
+                best = max(ways)
+                change, scale = max(change, abs(best - value[name])), max(scale, abs(best))
+                value[name] = best
+        return {(self.number, name): 0.0 - v for name, v in value.items()}
+
+    def shaped(self, state, state_next, outcome, reward, gamma):
+        after = 0.0 if outcome else self.potential[state_next]
+        return reward + gamma * after - self.potential[state]
+
+    def options(self, self_loops):
+        """Return the pairs (state, state) joined by an edge, in the order of states, then of edges."""
+        pairs = []
+        for state in self.states:
+            for _, _, target, _ in self.edges_from(state):
+                if target in self.terminals() and self.profile["merge_terminals"]:
+                    target = "(end)"
+                if (target != state[1] or self_loops) and (state, (self.number, target)) not in pairs:
+                    pairs.append((state, (self.number, target)))
+        return pairs
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+
+class Learner:
+    """What QRM, CRM and HRM share: episodes, rotation of tasks, the log."""
+
+    def __init__(
+        self, text, specs, seed, *, profile=CLEAN, shaping=False, metric="manhattan", optimum=None, **settings
+    ):
+        self.world = World(text, metric)
+        for name, value in {**SETTINGS, **settings}.items():
+            setattr(self, name, value)
+        self.profile, self.shaping = profile, shaping
+        self.machines = [Machine(i, spec, self.world, profile, self.gamma) for i, spec in enumerate(specs)]
+        self.states = [state for machine in self.machines for state in machine.states]
+        self.optimum = optimum or [1.0] * len(specs)
+        self.draws = generator(seed)
+        self.q = {}
+        self.steps = self.episodes = self.completions = 0
+        self.reward_before_episode = 0.0
+        self.scores, self.ticks, self.trajectory, self.lengths = [], [], [], []
+        self.begin_episode()
+
+    def begin_episode(self):
+        self.machine = self.machines[self.episodes % len(self.machines)]
+        self.s, self.u = self.world.start, self.machine.start
+        self.t, self.earned = 0, 0.0
+        self.valid = self.states  # every state may be the machine's on the first step
+
+    def value(self, *key):
+        return self.q.get(key, self.q_init)
+
+    def best(self, s, row):
+        return max(self.value(s, row, a) for a in range(4))
+
+    def learn(self, s, row, a, target):
+        old = self.value(s, row, a)
+        self.q[s, row, a] = old + self.alpha * (target - old)
+
+    def experience(self, machine, state, a, s_next):
+        """Return what a machine in some state would have made of the move, with the reward to learn from."""
+        state_next, reward, outcome = machine.step(state, self.s, s_next)
+        learned = machine.shaped(state, state_next, outcome, reward, self.gamma) if self.shaping else reward
+        return state_next, reward, learned, outcome
+
+    def run(self, steps):
+        for _ in range(steps):
+            self.step()
+        return self
+
+    def step(self):
+        a = self.act()
+        s_next = self.world.move(self.s, a)
+        u_next, reward, learned, outcome = self.experience(self.machine, self.u, a, s_next)
+        self.t += 1
+        at_limit = self.t == self.limit
+        self.update(a, s_next, u_next, learned, outcome, at_limit)
+        if self.profile["prune"]:
+            self.valid = [m.step(v, self.s, s_next)[0] for m in self.machines for v in m.states]
+        self.trajectory.append((self.s, self.u, a))
+        self.earned += reward
+        self.steps += 1
+        self.s, self.u = s_next, u_next
+        if outcome or at_limit:
+            self.end_episode(outcome)
+        if self.steps % self.tick == 0:
+            self.log()
+
+    def end_episode(self, outcome):
+        paid = self.earned if self.machine.spec["score"] == "own" else (1.0 if outcome == "success" else 0.0)
+        self.scores.append(paid / self.t / self.optimum[self.machine.number])
+        self.lengths.append((paid, self.t))
+        self.episodes += 1
+        self.completions += outcome == "success"
+        self.reward_before_episode += self.earned
+        self.begin_episode()
+
+    def log(self):
+        total = 0.0
+        for score in self.scores[-self.window :]:
+            total += score
+        recent = min(self.window, len(self.scores))
+        self.ticks.append({
+            "step": self.steps, "episodes": self.episodes, "completions": self.completions,
+            "reward": self.reward_before_episode + self.earned, "score": total / recent if recent else math.nan,
+        })  # fmt: skip
+
+
+class QRM(Learner):
+    """Q-learning on cells x machine states."""
+
+    def act(self):
+        return choose({a: self.value(self.s, self.u, a) for a in range(4)}, self.epsilon, next(self.draws))
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        bootstrap = not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"])
+        target = learned + self.gamma * self.best(s_next, u_next) if bootstrap else learned
+        self.learn(self.s, self.u, a, target)
+
+
+class CRM(QRM):
+    """QRM with a counterfactual update for every machine state."""
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        for machine in self.machines:
+            for v in machine.states:
+                if v not in self.valid:
+                    continue
+                v_next, _, learned, ends = self.experience(machine, v, a, s_next)
+                target = learned if ends else learned + self.gamma * self.best(s_next, v_next)
+                self.learn(self.s, v, a, target)
+
+
+class HRM(Learner):
+    """Options for the edges of the machine, and a controller that chooses among them."""
+
+    def __init__(self, *args, **settings):
+        self.option = None
+        self.controller = {}
+        super().__init__(*args, **settings)
+        self.options = [pair for machine in self.machines for pair in machine.options(self.self_loop_options)]
+
+    def option_values(self, s, u):
+        return {o: self.controller.get((s, o), self.q_init) for o in self.options if o[0] == u}
+
+    def act(self):
+        if self.option is None:
+            self.option = choose(self.option_values(self.s, self.u), self.epsilon, next(self.draws))
+            self.option_start, self.option_return, self.discount = self.s, 0.0, 1.0
+        return choose({a: self.value(self.s, self.option, a) for a in range(4)}, self.epsilon, next(self.draws))
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        for option in self.options:
+            source, goal = option
+            if source not in self.valid:
+                continue
+            machine = self.machines[source[0]]
+            v_next, _, paid, _ = self.experience(machine, source, a, s_next)
+            if v_next == source:
+                target = paid + self.gamma * self.best(s_next, option)
+            else:
+                target = paid + (self.r_max if v_next == goal else self.r_min)
+            self.learn(self.s, option, a, target)
+        self.option_return += self.discount * learned
+        self.discount *= self.gamma
+        survives = self.profile["option_survives_limit"]
+        if u_next != self.option[0] or (at_limit and not survives):
+            target = self.option_return
+            if not outcome and not (at_limit and survives):
+                target += self.discount * max(self.option_values(s_next, u_next).values())
+            key = self.option_start, self.option
+            old = self.controller.get(key, self.q_init)
+            self.controller[key] = old + self.controller_alpha * (target - old)
+            self.option = None
+
+
+LEARNERS = {"qrm": QRM, "crm": CRM, "hrm": HRM}
