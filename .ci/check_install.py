@@ -72,13 +72,17 @@ def main():
         for kind, arguments in installs.items():
             python = new_environment(work / kind, packages)
             if arguments:
-                must(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", *arguments, cwd=work)
+                must(
+                    sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", *arguments, cwd=work
+                )
             for place in (clone, elsewhere):
                 if kind == "checkout" and place == elsewhere:
                     code = f"import sys; sys.path.insert(0, {str(clone)!r}); {IMPORT}"
                 else:
                     code = IMPORT
-                print(f"{kind:9} from {'root' if place == clone else 'elsewhere':9}", must(python, "-c", code, cwd=place))
+                print(
+                    f"{kind:9} from {'root' if place == clone else 'elsewhere':9}", must(python, "-c", code, cwd=place)
+                )
             if kind == "wheel":
                 status, output = run(python, "-c", "import kernels", cwd=elsewhere)
                 if status == 0:

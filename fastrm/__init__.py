@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastrm.compiler import Problem, compile
-    from fastrm.config import Profile
+    from fastrm.config import LearnerConfig, Profile
     from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError
     from fastrm.machine import RewardMachine
     from fastrm.maps import GridMap
+    from fastrm.training import Run, train, train_many
 
 __version__ = "0.1.0"
 
@@ -24,12 +25,16 @@ _HOME = {
     "FastrmError": "errors",
     "FastrmWarning": "errors",
     "GridMap": "maps",
+    "LearnerConfig": "config",
     "MachineError": "errors",
     "MapError": "errors",
     "Problem": "compiler",
     "Profile": "config",
     "RewardMachine": "machine",
+    "Run": "training",
     "compile": "compiler",
+    "train": "training",
+    "train_many": "training",
 }
 
 __all__ = [
@@ -37,13 +42,17 @@ __all__ = [
     "FastrmError",
     "FastrmWarning",
     "GridMap",
+    "LearnerConfig",
     "MachineError",
     "MapError",
     "Problem",
     "Profile",
     "RewardMachine",
+    "Run",
     "__version__",
     "compile",
+    "train",
+    "train_many",
 ]
 
 # In a checkout the kernels lie beside this folder; an installed package holds them inside it.

@@ -278,6 +278,8 @@ def _check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> No
 
 def _offers(terrain: Terrain, name: str) -> str:
     objects = terrain.grid.objects
+    if name in objects:
+        return f"every {name} of this map is walled off from the start"
     return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
 
 
@@ -294,15 +296,9 @@ def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, s
 def _why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
     """Say why no path on this map completes the task."""
     for edge, name in _missing(machine, terrain):
-        where = place(machine.source, edge.line)
-        if name in terrain.grid.objects:
-            return (
-                f"{where}edge {describe(edge)} waits for {name}, but every {name} of {terrain.grid.source} is walled "
-                "off from the start; the task cannot be completed on this map"
-            )
         return (
-            f"{where}edge {edge.source} -> {edge.target} uses '{name}'; {_offers(terrain, name)}; "
-            "the task cannot be completed on this map"
+            f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
+            f"{_offers(terrain, name)}; the task cannot be completed on this map"
         )
     return (
         f"{machine.source}: no path on {terrain.grid.source} leads to a success state ({', '.join(machine.success)}); "

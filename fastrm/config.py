@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
 
 from fastrm.errors import ConfigError, did_you_mean
 
@@ -41,3 +45,63 @@ PROFILES = {
         qrm_bootstraps_at_limit=False, option_survives_limit=True, prune=True, falls_off=True, merge_terminals=True
     ),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerConfig:
+    """The settings of a learner; the defaults are the paper's.
+
+    >>> LearnerConfig(alpha=1.5)
+    Traceback (most recent call last):
+    fastrm.errors.ConfigError: alpha=1.5: must be a number from 0 to 1
+    """
+
+    alpha: float = 0.5
+    """Learning rate."""
+    gamma: float = 0.9
+    """Discount factor."""
+    epsilon: float = 0.1
+    """Probability of a random action (or option)."""
+    q_init: float = 2.0
+    """Initial value of every table entry."""
+    episode_limit: int = 1000
+    """Steps after which an episode is cut off."""
+    tick: int = 10_000
+    """Steps between two rows of the log."""
+    window: int | None = None
+    """Episodes a score is averaged over; by default 100, or 1000 with several tasks."""
+    r_max: float = 1.0
+    """HRM: what an option earns for reaching its goal."""
+    r_min: float = 0.0
+    """HRM: what an option earns when the machine goes elsewhere."""
+    controller_alpha: float = 0.5
+    """HRM: learning rate of the controller."""
+    self_loop_options: bool = False
+    """HRM: also make options of edges that stay in their state."""
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("alpha", 0, 1), ("gamma", 0, 1), ("epsilon", 0, 1), ("controller_alpha", 0, 1)):
+            check_number(name, getattr(self, name), low, high)
+        for name in ("q_init", "r_max", "r_min"):
+            check_number(name, getattr(self, name))
+        check_whole("episode_limit", self.episode_limit, 1, 2**62)
+        check_whole("tick", self.tick, 1, 2**62)
+        if self.window is not None:
+            check_whole("window", self.window, 1, 10**6)
+        if not isinstance(self.self_loop_options, bool):
+            raise ConfigError(f"self_loop_options={self.self_loop_options!r}: must be True or False")
+
+
+def check_number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> None:
+    """Refuse what is not a finite number in a range."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(cast(float, value)) or not low <= cast(float, value) <= high:
+        bounds = f"a number from {low:g} to {high:g}" if math.isfinite(low) else "a finite number"
+        raise ConfigError(f"{name}={value!r}: must be {bounds}")
+
+
+def check_whole(name: str, value: object, low: int, high: int) -> None:
+    """Refuse what is not a whole number in a range."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or not low <= cast(int, value) <= high:
+        raise ConfigError(f"{name}={value!r}: must be a whole number from {low} to {high}")

@@ -9,6 +9,6 @@ if __name__ != "fastrm.kernels":
 from fastrm.kernels import _jit
 
 with _jit.house_cache():
-    from fastrm.kernels import grid, product, tables
+    from fastrm.kernels import agents, crm, grid, hrm, policy, product, qrm, rng, rollout, tables, td
 
-__all__ = ["grid", "product", "tables"]
+__all__ = ["agents", "crm", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout", "tables", "td"]

@@ -1,4 +1,4 @@
-"""The one decorator of all kernels, and the folder their machine code is kept in.
+"""The decorator of all kernels and of the pieces they share, and the folder their machine code is kept in.
 
 Numba's own on-disk cache does not notice edits in other files, compiler upgrades or changed ``NUMBA_*`` variables.
 While the kernels are being defined its cache therefore points to a folder named after a hash of all of these, and the
@@ -26,6 +26,11 @@ _use_disk = [False]
 def jit(function):  # type: ignore[no-untyped-def]
     """Compile a kernel: GIL released, no division checks, no fast-math, so that results are the same to the bit."""
     return numba.njit(nogil=True, error_model="numpy", cache=_use_disk[0])(function)
+
+
+def part(function):  # type: ignore[no-untyped-def]
+    """Compile a piece of a kernel: as `jit`, and always inlined into the kernel that uses it."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 def fingerprint() -> str:

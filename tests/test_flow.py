@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "guards", "formats.draft", "formats.own", "formats.reference", "formats", "machine", "maps",
-    "config", "kernels", "features", "compiler",
+    "config", "kernels", "features", "compiler", "options", "training",
 ]  # fmt: skip
 
 

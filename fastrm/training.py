@@ -1,0 +1,326 @@
+"""One run, or many seeds of one run, of a learner on a compiled problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.compiler import Problem
+from fastrm.config import LearnerConfig, check_whole
+from fastrm.errors import ConfigError, did_you_mean
+from fastrm.kernels import crm, hrm, qrm, rng, rollout
+from fastrm.kernels.agents import AGENT, NOTHING, Log, Rule, begin
+from fastrm.kernels.tables import N_ACTIONS, SUCCESS
+from fastrm.options import build_options, learned_rewards
+
+Algo = Literal["qrm", "crm", "hrm"]
+ALGOS: tuple[Algo, ...] = get_args(Algo)
+Array = npt.NDArray[Any]
+Cell = tuple[int, int]
+
+SEMANTICS = {"qrm": 1, "crm": 1, "hrm": 1}
+"""A number per learner that rises only when the same seed gives another curve."""
+
+LANES = {"qrm": 4, "crm": 4, "hrm": 4}
+"""How many runs are stepped in lockstep to hide latency; results do not depend on it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """What one run learned and how."""
+
+    algo: Algo
+    seed: int
+    shaping: bool
+    config: LearnerConfig
+    step: Array
+    """Steps made at every tick, [tick]."""
+    score: Array
+    """Mean score of the last episodes, 1 at the optimum, NaN before the first episode ended, [tick]."""
+    reward: Array
+    """Sum of the machine's own rewards so far, [tick]."""
+    completions: Array
+    """Episodes that completed the task so far, [tick]."""
+    episodes: Array
+    """Episodes that ended so far, [tick]."""
+    q: Array
+    """Learned values: [cell, machine state, action], for HRM [cell, option, action]."""
+    controller: Array | None
+    """HRM: the controller's values, [cell, option]."""
+    greedy_paths: tuple[tuple[Cell, ...], ...]
+    """Cells visited by the greedy policy, per task; cut off when the task is not completed."""
+    greedy_lengths: tuple[int | None, ...]
+    """Steps the greedy policy takes to complete each task, None where it does not."""
+    shortest: tuple[int, ...]
+    """Length of a shortest path, per task."""
+    episode_log: tuple[Array, Array] | None = None
+    """On request: what every episode was paid, and its length."""
+
+    @property
+    def greedy_length(self) -> int | None:
+        """Steps the greedy policy takes to complete the (first) task, None if it does not."""
+        return self.greedy_lengths[0]
+
+    @property
+    def greedy_path(self) -> tuple[Cell, ...]:
+        """Cells visited by the greedy policy in the (first) task."""
+        return self.greedy_paths[0]
+
+    @property
+    def solved(self) -> bool:
+        """Whether the greedy policy takes a shortest path in every task."""
+        return self.greedy_lengths == self.shortest
+
+
+def train(
+    problem: Problem,
+    algo: Algo = "qrm",
+    *,
+    steps: int = 1_000_000,
+    seed: int = 0,
+    shaping: bool = False,
+    optimum: Sequence[float] | None = None,
+    episodes: bool = False,
+    config: LearnerConfig | None = None,
+    **settings: Any,
+) -> Run:
+    """Train one learner.
+
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines.
+    algo : {"qrm", "crm", "hrm"}
+        The learner.
+    steps : int
+        Environment steps.
+    seed : int
+        Seed of the run, below 2^64; the same seed gives the same run to the last bit.
+    shaping : bool
+        Learn from rewards shaped by the potentials of the machine.
+    optimum : sequence of float, optional
+        The unit of the score, per machine: expected task reward per step of the best policy.
+    episodes : bool
+        Keep reward and length of every episode.
+    config : LearnerConfig, optional
+        The learner's settings.
+    **settings
+        Fields of `LearnerConfig` to change, such as ``gamma=0.99``.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
+    >>> problem = fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b"))
+    >>> run = train(problem, algo="crm", steps=50_000, seed=0)
+    >>> run.greedy_length == problem.shortest[0]
+    True
+    """
+    return train_many(
+        problem, algo, steps=steps, seeds=[seed], shaping=shaping, optimum=optimum, episodes=episodes, config=config,
+        **settings,
+    )[0]  # fmt: skip
+
+
+def train_many(
+    problem: Problem,
+    algo: Algo = "qrm",
+    *,
+    steps: int = 1_000_000,
+    seeds: Sequence[int] = (0,),
+    shaping: bool = False,
+    optimum: Sequence[float] | None = None,
+    episodes: bool = False,
+    config: LearnerConfig | None = None,
+    **settings: Any,
+) -> list[Run]:
+    """Train one learner with many seeds; every run equals the one `train` gives for its seed."""
+    batch = Batch(
+        problem, algo, steps=steps, seeds=seeds, shaping=shaping, optimum=optimum, episodes=episodes, config=config,
+        **settings,
+    )  # fmt: skip
+    batch.advance(steps)
+    return batch.results()
+
+
+class Batch:
+    """Several seeds of one learner, advanced in pieces of any size."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        algo: Algo,
+        *,
+        steps: int,
+        seeds: Sequence[int],
+        shaping: bool = False,
+        optimum: Sequence[float] | None = None,
+        episodes: bool = False,
+        config: LearnerConfig | None = None,
+        **settings: Any,
+    ) -> None:
+        self.problem, self.algo, self.shaping = problem, algo, shaping
+        self.config = _configure(config, settings)
+        _check_request(algo, steps, seeds, shaping)
+        self.seeds = [int(seed) for seed in seeds]
+        self.steps, self.done = int(steps), 0
+        self.reward = learned_rewards(problem, self.config.gamma, shaping)
+        self.options = build_options(problem, self.reward, self.config) if algo == "hrm" else None
+        unit = _check_optimum(problem, optimum)
+        room = self.steps if episodes else 0
+        lanes = LANES[algo]
+        self.groups = [self._group(self.seeds[k : k + lanes], unit, room) for k in range(0, len(self.seeds), lanes)]
+
+    def _group(self, seeds: list[int], unit: Array, room: int) -> _Group:
+        """Allocate the tables of the runs that are stepped in lockstep."""
+        tables, config = self.problem.tables, self.config
+        n, (n_s, n_cols), n_u = len(seeds), (len(tables.next_s), tables.reward.shape[1]), tables.n_u
+        controller = None
+        if self.options is not None:
+            n_u, n_cols = len(self.options.owner), self.options.reward.shape[1]
+            controller = np.full((n, n_s, n_u), float(config.q_init))
+        if self.algo == "qrm":
+            q = np.full((n, n_s, n_u + 1, N_ACTIONS), float(config.q_init))
+            q[:, :, n_u] = 0.0
+        else:
+            q = np.full((n, n_s, N_ACTIONS, n_cols), float(config.q_init))
+            q[..., n_u:] = 0.0
+        window = config.window or (100 if len(self.problem.machines) == 1 else 1000)
+        agents = np.zeros(n, dtype=AGENT)
+        agents["option"] = NOTHING
+        rng.seed_runs(agents, np.array(seeds, dtype=np.uint64))
+        begin(tables, agents)
+        ticks = self.steps // config.tick
+        log = Log(
+            ring=np.zeros((n, window)), episodes=np.zeros((n, ticks), dtype=np.int64), completions=np.zeros((n, ticks), dtype=np.int64),
+            reward=np.zeros((n, ticks)), score=np.full((n, ticks), math.nan),
+            episode_paid=np.zeros((n, room)), episode_length=np.zeros((n, room), dtype=np.int64), optimum=unit,
+        )  # fmt: skip
+        scratch = np.ones(tables.reward.shape[1], dtype=np.uint8), np.ones(n_cols, dtype=np.uint8)
+        return _Group(agents, log, q, controller, *scratch)
+
+    def advance(self, steps: int) -> None:
+        """Make so many more steps in every run, never beyond the end."""
+        target, tick = min(self.done + steps, self.steps), self.config.tick
+        while self.done < target:
+            into = self.done % tick
+            if into == 0 and target - self.done >= tick:
+                n_ticks = (target - self.done) // tick
+                self._call(n_ticks, tick, self.done // tick)
+                self.done += n_ticks * tick
+            else:
+                piece = min(tick - into, target - self.done)
+                self.done += piece
+                self._call(1, piece, self.done // tick - 1 if self.done % tick == 0 else -1)
+
+    def _call(self, n_ticks: int, tick: int, row: int) -> None:
+        rule, tables = _rule(self.problem, self.config), self.problem.tables
+        span = n_ticks, tick, row
+        for g in self.groups:
+            if self.algo == "qrm":
+                qrm.run(tables, self.reward, rule, g.agents, g.log, g.q, *span)
+            elif self.algo == "crm":
+                crm.run(tables, self.reward, rule, g.agents, g.log, g.q, g.valid, *span)
+            else:
+                hrm.run(
+                    tables, self.reward, self.options, rule, g.agents, g.log, g.q, g.controller, g.valid, g.keep, *span
+                )
+
+    def results(self) -> list[Run]:
+        """Return what the runs have learned so far."""
+        return [run for group in self.groups for run in self._runs(group)]
+
+    def _runs(self, group: _Group) -> Iterator[Run]:
+        offset = sum(len(g.q) for g in self.groups[: self.groups.index(group)])
+        for i in range(len(group.q)):
+            q, controller = self.values(group, i)
+            paths, lengths = zip(*self._roll_out(q, controller), strict=True)
+            ended = int(group.agents["episodes"][i])
+            room = group.log.episode_length.shape[1]
+            yield Run(
+                algo=self.algo, seed=self.seeds[offset + i], shaping=self.shaping, config=self.config,
+                step=(1 + np.arange(group.log.score.shape[1])) * self.config.tick,
+                score=group.log.score[i], reward=group.log.reward[i],
+                completions=group.log.completions[i], episodes=group.log.episodes[i],
+                q=q, controller=controller, greedy_paths=paths, greedy_lengths=lengths,
+                shortest=self.problem.shortest,
+                episode_log=(group.log.episode_paid[i, :ended], group.log.episode_length[i, :ended]) if room else None,
+            )  # fmt: skip
+
+    def values(self, group: _Group, i: int) -> tuple[Array, Array | None]:
+        """Return run i's table as [cell, column, action] without terminal and padding, and the controller's."""
+        n = self.problem.tables.n_u if self.options is None else len(self.options.owner)
+        q = group.q[i] if self.algo == "qrm" else group.q[i].transpose(0, 2, 1)
+        return np.ascontiguousarray(q[:, :n]), None if group.controller is None else group.controller[i].copy()
+
+    def _roll_out(self, q: Array, controller: Array | None) -> Iterator[tuple[tuple[Cell, ...], int | None]]:
+        problem = self.problem
+        path = np.empty(len(problem.tables.next_s) * problem.tables.n_u + 2, dtype=np.int64)
+        for u in problem.tables.first_u:
+            if controller is None:
+                length, outcome = rollout.follow(problem.tables, q, int(u), path)
+            else:
+                length, outcome = rollout.follow_options(problem.tables, self.options, q, controller, int(u), path)
+            reached = outcome == SUCCESS
+            shown = path[: length + 1] if reached else path[: min(length, self.config.episode_limit) + 1]
+            cells = tuple((row, column) for row, column in problem.terrain.cells[shown].tolist())
+            yield cells, int(length) if reached else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Runs stepped in lockstep."""
+
+    agents: Array
+    log: Log
+    q: Array
+    controller: Array | None
+    valid: Array
+    keep: Array
+
+
+def _rule(problem: Problem, config: LearnerConfig) -> Rule:
+    profile = problem.profile
+    return Rule(
+        alpha=float(config.alpha),
+        gamma=float(config.gamma),
+        explore_below=np.uint64(math.floor(config.epsilon * 2**32)),
+        limit=np.uint64(config.episode_limit),
+        bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
+        option_survives=profile.option_survives_limit,
+        prune=profile.prune,
+        controller_alpha=float(config.controller_alpha),
+    )
+
+
+def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> LearnerConfig:
+    fields = LearnerConfig.__dataclass_fields__
+    for name in settings:
+        if name not in fields:
+            raise ConfigError(f"{name}: no such setting{did_you_mean(name, fields)}; there are {', '.join(fields)}")
+    return replace(config or LearnerConfig(), **settings)
+
+
+def _check_request(algo: str, steps: int, seeds: Sequence[int], shaping: bool) -> None:
+    if algo not in ALGOS:
+        near = did_you_mean(algo, ALGOS) if isinstance(algo, str) else ""
+        raise ConfigError(f"algo={algo!r}: must be one of {', '.join(ALGOS)}{near}")
+    check_whole("steps", steps, 1, 2**53)
+    if not len(seeds):
+        raise ConfigError("seeds=[]: give at least one seed")
+    for seed in seeds:
+        check_whole("seed", seed, 0, 2**64 - 1)
+    if not isinstance(shaping, bool):
+        raise ConfigError(f"shaping={shaping!r}: must be True or False")
+
+
+def _check_optimum(problem: Problem, optimum: Sequence[float] | None) -> Array:
+    if optimum is None:
+        return np.ones(len(problem.machines))
+    unit = np.array(optimum, dtype=np.float64)
+    if unit.shape != (len(problem.machines),) or not (np.isfinite(unit) & (unit > 0)).all():
+        raise ConfigError(f"optimum={optimum!r}: must be a positive number per machine ({len(problem.machines)})")
+    return unit

@@ -1,0 +1,55 @@
+"""The generator of all randomness: xoroshiro128++ (Blackman and Vigna), seeded by splitmix64.
+
+Every run owns two words. One 64-bit number is drawn per decision: its upper half decides whether to explore,
+its lower half which of the candidates to take.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastrm.kernels._jit import jit, part
+
+LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
+_17, _47, _49, _15, _21, _28, _36 = (np.uint64(k) for k in (17, 47, 49, 15, 21, 28, 36))
+
+
+@part
+def splitmix64(state):
+    """Return the number that splitmix64 gives for an already advanced state."""
+    z = (state ^ (state >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    return z ^ (z >> _31)
+
+
+@part
+def draw(me):
+    """Draw the next number of a run. Its fields ``rng0`` and ``rng1`` are updated."""
+    s0, s1 = me["rng0"], me["rng1"]
+    total = s0 + s1
+    s1 ^= s0
+    me["rng0"] = ((s0 << _49) | (s0 >> _15)) ^ s1 ^ (s1 << _21)
+    me["rng1"] = (s1 << _28) | (s1 >> _36)
+    return ((total << _17) | (total >> _47)) + s0
+
+
+@jit
+def seed_runs(agents, seeds):
+    """Seed the generator of every run from its 64-bit seed."""
+    for i in range(seeds.size):
+        me, state = agents[i], seeds[i] + _GOLDEN
+        me["rng0"] = splitmix64(state)
+        me["rng1"] = splitmix64(state + _GOLDEN)
+
+
+@jit
+def fill(agents, out):
+    """Draw numbers of run 0 into `out` uint64, which is overwritten."""
+    for k in range(out.size):
+        out[k] = draw(agents[0])

@@ -1,0 +1,63 @@
+"""Greedy roll-outs: what a learned table does when it no longer explores. Ties go to the highest action index."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastrm.kernels._jit import jit
+from fastrm.kernels.tables import LIVE, N_ACTIONS
+
+
+@jit
+def greedy(q, s, column):
+    """Return the best action of q [n_s, n_columns, n_a]."""
+    best = 0
+    for a in range(1, N_ACTIONS):
+        if q[s, column, a] >= q[s, column, best]:
+            best = a
+    return best
+
+
+@jit
+def follow(tables, q, u, path):
+    """Follow the greedy policy from the start cell in machine state u.
+
+    `path` int64 is overwritten with the cells visited, the start included; its size bounds the length. Returns the
+    number of steps and the outcome, LIVE when the path was full before the task was over.
+    """
+    s = tables.start
+    path[0] = s
+    for n in range(1, path.size):
+        a = greedy(q, s, u)
+        e = tables.event[s, a]
+        outcome = tables.outcome[e, u]
+        s, u = np.int64(tables.next_s[s, a]), np.int64(tables.delta[e, u])
+        path[n] = s
+        if outcome != LIVE:
+            return n, outcome
+    return path.size - 1, LIVE
+
+
+@jit
+def follow_options(tables, options, q, controller, u, path):
+    """Like `follow`, for HRM: q [n_s, n_o, n_a] and controller [n_s, n_o]; an option is kept until its state is left."""
+    s = tables.start
+    path[0] = s
+    option = -1
+    for n in range(1, path.size):
+        if option < 0:
+            option = options.first[u]
+            for o in range(option + 1, options.first[u + 1]):
+                if controller[s, o] >= controller[s, option]:
+                    option = o
+        a = greedy(q, s, option)
+        e = tables.event[s, a]
+        outcome = tables.outcome[e, u]
+        s, u_next = np.int64(tables.next_s[s, a]), np.int64(tables.delta[e, u])
+        if u_next != u:
+            option = -1
+        u = u_next
+        path[n] = s
+        if outcome != LIVE:
+            return n, outcome
+    return path.size - 1, LIVE
