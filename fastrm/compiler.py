@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastrm.arrays import aligned_full
 from fastrm.config import Profile
 from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
 from fastrm.features import Events, Leaf, Metric, Terrain, find_events
@@ -229,12 +230,14 @@ def _assemble(
     np.put_along_axis(image, delta[:, :n_u].astype(np.int64), True, axis=1)
     partial: Array = np.logical_not(image[:, :n_u].all(axis=1)).astype(np.uint8)
     first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
+    event = rank[events.of_move]
     tables = Tables(
         next_s=np.ascontiguousarray(terrain.next_s),
-        event=rank[events.of_move],
+        event=event,
+        moves=(event.astype(np.uint64) << np.uint64(32) | terrain.next_s).reshape(-1),
         delta=delta[order],
         outcome=outcome[order],
-        reward=reward[order],
+        reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
         partial=partial[order],
         first_u=np.array(first_u, dtype=np.uint32),
         own_score=np.array([machine.score == "own" for machine in machines], dtype=np.uint8),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrm.arrays import aligned_full
 from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig
 from fastrm.kernels.hrm import Options
@@ -19,11 +20,13 @@ def learned_rewards(problem: Problem, gamma: float, shaping: bool) -> Array:
     """Return the rewards to learn from: the machines' own, or ``r + gamma Phi(u') - Phi(u)``."""
     tables = problem.tables
     if not shaping:
-        return tables.reward
+        own: Array = tables.reward
+        return own
     potential = np.zeros(tables.reward.shape[1])
     by_machine = [machine.potentials(gamma) for machine in problem.machines]
     potential[: tables.n_u] = [by_machine[number][name] for number, name in problem.states]
-    shaped: Array = tables.reward + gamma * potential[tables.delta] - potential
+    shaped = aligned_full(tables.reward.shape)
+    shaped[...] = tables.reward + gamma * potential[tables.delta] - potential
     shaped.flags.writeable = False
     return shaped
 
@@ -60,11 +63,11 @@ def build_options(problem: Problem, rewards: Array, config: LearnerConfig) -> Op
     n_cols = (n_o + BLOCK) // BLOCK * BLOCK
     delta = np.full((len(tables.reward), n_cols), n_o, dtype=np.uint32)
     delta[:, :n_o] = np.where(goes_on, np.arange(n_o), n_o)
-    reward = np.zeros(delta.shape)
+    reward = aligned_full(delta.shape)
     paid = rewards[:, owner]
     reward[:, :n_o] = np.where(goes_on, paid, paid + np.where(reached, config.r_max, config.r_min))
     options = Options(
-        first=np.searchsorted(owner, np.arange(tables.n_u + 1)).astype(np.int64),
+        first=np.searchsorted(owner, np.arange(tables.n_u + 1)).astype(np.uint64),
         owner=owner,
         delta=delta,
         reward=reward,

@@ -10,11 +10,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from fastrm.arrays import aligned_full
 from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.kernels import crm, hrm, qrm, rng, rollout
-from fastrm.kernels.agents import AGENT, NOTHING, Log, Rule, begin
+from fastrm.kernels.agents import AGENT, EPISODE, TASK, Log, Rule, begin
 from fastrm.kernels.tables import N_ACTIONS, SUCCESS
 from fastrm.options import build_options, learned_rewards
 
@@ -25,9 +26,6 @@ Cell = tuple[int, int]
 
 SEMANTICS = {"qrm": 1, "crm": 1, "hrm": 1}
 """A number per learner that rises only when the same seed gives another curve."""
-
-LANES = {"qrm": 4, "crm": 4, "hrm": 4}
-"""How many runs are stepped in lockstep to hide latency; results do not depend on it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,38 +167,44 @@ class Batch:
         self.steps, self.done = int(steps), 0
         self.reward = learned_rewards(problem, self.config.gamma, shaping)
         self.options = build_options(problem, self.reward, self.config) if algo == "hrm" else None
-        unit = _check_optimum(problem, optimum)
-        room = self.steps if episodes else 0
-        lanes = LANES[algo]
-        self.groups = [self._group(self.seeds[k : k + lanes], unit, room) for k in range(0, len(self.seeds), lanes)]
+        self.tasks = np.zeros(len(problem.machines), dtype=TASK)
+        self.tasks["first_u"], self.tasks["own_score"] = problem.tables.first_u, problem.tables.own_score
+        self.tasks["optimum"] = _check_optimum(problem, optimum)
+        self.q, self.controller = self._blank_tables()
+        self.agents = np.zeros(len(self.seeds), dtype=AGENT)
+        rng.seed_runs(self.agents, np.array(self.seeds, dtype=np.uint64))
+        begin(self.agents, self.tasks, problem.tables.start)
+        self.log = self._blank_log(self.steps if episodes else 0)
+        columns = self.reward.shape[1], 0 if self.options is None else self.options.reward.shape[1]
+        self.scratch = tuple(np.ones(n, dtype=np.uint8) for n in columns)
 
-    def _group(self, seeds: list[int], unit: Array, room: int) -> _Group:
-        """Allocate the tables of the runs that are stepped in lockstep."""
-        tables, config = self.problem.tables, self.config
-        n, (n_s, n_cols), n_u = len(seeds), (len(tables.next_s), tables.reward.shape[1]), tables.n_u
+    def _blank_tables(self) -> tuple[Array, Array | None]:
+        """Allocate Q in the layout of the learner's kernel, terminal and padding worth 0, and HRM's controller."""
+        tables, start = self.problem.tables, float(self.config.q_init)
+        n, n_s, n_u, n_cols = len(self.seeds), len(tables.next_s), tables.n_u, tables.reward.shape[1]
+        if self.algo == "qrm":
+            q = aligned_full((n, n_s, n_u + 1, N_ACTIONS), start)
+            q[:, :, n_u] = 0.0
+            return q, None
         controller = None
         if self.options is not None:
             n_u, n_cols = len(self.options.owner), self.options.reward.shape[1]
-            controller = np.full((n, n_s, n_u), float(config.q_init))
-        if self.algo == "qrm":
-            q = np.full((n, n_s, n_u + 1, N_ACTIONS), float(config.q_init))
-            q[:, :, n_u] = 0.0
-        else:
-            q = np.full((n, n_s, N_ACTIONS, n_cols), float(config.q_init))
-            q[..., n_u:] = 0.0
-        window = config.window or (100 if len(self.problem.machines) == 1 else 1000)
-        agents = np.zeros(n, dtype=AGENT)
-        agents["option"] = NOTHING
-        rng.seed_runs(agents, np.array(seeds, dtype=np.uint64))
-        begin(tables, agents)
-        ticks = self.steps // config.tick
-        log = Log(
-            ring=np.zeros((n, window)), episodes=np.zeros((n, ticks), dtype=np.int64), completions=np.zeros((n, ticks), dtype=np.int64),
-            reward=np.zeros((n, ticks)), score=np.full((n, ticks), math.nan),
-            episode_paid=np.zeros((n, room)), episode_length=np.zeros((n, room), dtype=np.int64), optimum=unit,
-        )  # fmt: skip
-        scratch = np.ones(tables.reward.shape[1], dtype=np.uint8), np.ones(n_cols, dtype=np.uint8)
-        return _Group(agents, log, q, controller, *scratch)
+            controller = np.full((n, n_s, n_u), start)
+        q = aligned_full((n, n_s, N_ACTIONS, n_cols), start)
+        q[..., n_u:] = 0.0
+        return q, controller
+
+    def _blank_log(self, room: int) -> Log:
+        n, ticks = len(self.seeds), self.steps // self.config.tick
+        window = self.config.window or (100 if len(self.problem.machines) == 1 else 1000)
+        return Log(
+            ring=np.zeros((n, window)),
+            ended=np.zeros((n, room), dtype=EPISODE),
+            episodes=np.zeros((n, ticks), dtype=np.int64),
+            completions=np.zeros((n, ticks), dtype=np.int64),
+            reward=np.zeros((n, ticks)),
+            score=np.full((n, ticks), math.nan),
+        )
 
     def advance(self, steps: int) -> None:
         """Make so many more steps in every run, never beyond the end."""
@@ -217,44 +221,47 @@ class Batch:
                 self._call(1, piece, self.done // tick - 1 if self.done % tick == 0 else -1)
 
     def _call(self, n_ticks: int, tick: int, row: int) -> None:
-        rule, tables = _rule(self.problem, self.config), self.problem.tables
-        span = n_ticks, tick, row
-        for g in self.groups:
-            if self.algo == "qrm":
-                qrm.run(tables, self.reward, rule, g.agents, g.log, g.q, *span)
-            elif self.algo == "crm":
-                crm.run(tables, self.reward, rule, g.agents, g.log, g.q, g.valid, *span)
-            else:
-                hrm.run(
-                    tables, self.reward, self.options, rule, g.agents, g.log, g.q, g.controller, g.valid, g.keep, *span
-                )
+        n, span = len(self.seeds), (n_ticks, tick, row)
+        shared = self.problem.tables, self.tasks, self.reward.reshape(-1)
+        state = _rule(self.problem, self.config), self.agents, self.log, self.q.reshape(n, -1)
+        if self.algo == "qrm":
+            qrm.run(*shared, *state, *span)
+        elif self.algo == "crm":
+            crm.run(*shared, *state, self.scratch[0], *span)
+        elif self.controller is not None:
+            hrm.run(*shared, self.options, *state, self.controller.reshape(n, -1), *self.scratch, *span)
 
     def results(self) -> list[Run]:
         """Return what the runs have learned so far."""
-        return [run for group in self.groups for run in self._runs(group)]
+        return [self._result(i) for i in range(len(self.seeds))]
 
-    def _runs(self, group: _Group) -> Iterator[Run]:
-        offset = sum(len(g.q) for g in self.groups[: self.groups.index(group)])
-        for i in range(len(group.q)):
-            q, controller = self.values(group, i)
-            paths, lengths = zip(*self._roll_out(q, controller), strict=True)
-            ended = int(group.agents["episodes"][i])
-            room = group.log.episode_length.shape[1]
-            yield Run(
-                algo=self.algo, seed=self.seeds[offset + i], shaping=self.shaping, config=self.config,
-                step=(1 + np.arange(group.log.score.shape[1])) * self.config.tick,
-                score=group.log.score[i], reward=group.log.reward[i],
-                completions=group.log.completions[i], episodes=group.log.episodes[i],
-                q=q, controller=controller, greedy_paths=paths, greedy_lengths=lengths,
-                shortest=self.problem.shortest,
-                episode_log=(group.log.episode_paid[i, :ended], group.log.episode_length[i, :ended]) if room else None,
-            )  # fmt: skip
+    def _result(self, i: int) -> Run:
+        log, ended = self.log, int(self.agents["episodes"][i])
+        q, controller = self.values(i)
+        paths, lengths = zip(*self._roll_out(q, controller), strict=True)
+        return Run(
+            algo=self.algo,
+            seed=self.seeds[i],
+            shaping=self.shaping,
+            config=self.config,
+            step=(1 + np.arange(log.score.shape[1])) * self.config.tick,
+            score=log.score[i],
+            reward=log.reward[i],
+            completions=log.completions[i],
+            episodes=log.episodes[i],
+            q=q,
+            controller=controller,
+            greedy_paths=paths,
+            greedy_lengths=lengths,
+            shortest=self.problem.shortest,
+            episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
+        )
 
-    def values(self, group: _Group, i: int) -> tuple[Array, Array | None]:
+    def values(self, i: int) -> tuple[Array, Array | None]:
         """Return run i's table as [cell, column, action] without terminal and padding, and the controller's."""
         n = self.problem.tables.n_u if self.options is None else len(self.options.owner)
-        q = group.q[i] if self.algo == "qrm" else group.q[i].transpose(0, 2, 1)
-        return np.ascontiguousarray(q[:, :n]), None if group.controller is None else group.controller[i].copy()
+        q = self.q[i] if self.algo == "qrm" else self.q[i].transpose(0, 2, 1)
+        return np.ascontiguousarray(q[:, :n]), None if self.controller is None else self.controller[i].copy()
 
     def _roll_out(self, q: Array, controller: Array | None) -> Iterator[tuple[tuple[Cell, ...], int | None]]:
         problem = self.problem
@@ -268,18 +275,6 @@ class Batch:
             shown = path[: length + 1] if reached else path[: min(length, self.config.episode_limit) + 1]
             cells = tuple((row, column) for row, column in problem.terrain.cells[shown].tolist())
             yield cells, int(length) if reached else None
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Runs stepped in lockstep."""
-
-    agents: Array
-    log: Log
-    q: Array
-    controller: Array | None
-    valid: Array
-    keep: Array
 
 
 def _rule(problem: Problem, config: LearnerConfig) -> Rule:

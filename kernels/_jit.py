@@ -25,12 +25,12 @@ _use_disk = [False]
 
 def jit(function):  # type: ignore[no-untyped-def]
     """Compile a kernel: GIL released, no division checks, no fast-math, so that results are the same to the bit."""
-    return numba.njit(nogil=True, error_model="numpy", cache=_use_disk[0])(function)
+    return numba.njit(nogil=True, error_model="numpy", _nrt=False, cache=_use_disk[0])(function)
 
 
 def part(function):  # type: ignore[no-untyped-def]
     """Compile a piece of a kernel: as `jit`, and always inlined into the kernel that uses it."""
-    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
 
 
 def fingerprint() -> str:

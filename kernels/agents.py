@@ -3,8 +3,8 @@
 An episode ends *terminated* when its machine reaches a terminal, *truncated* at the step limit. Its score is what its
 task pays (1 for success, or its own reward) divided by its length and by the best expected value of that quotient.
 
-Taking an array out of a tuple costs an atomic reference count, so the step loops take what they need out of `Tables`
-once, and the state of a run is a record: reading ``agents[i]["s"]`` is one load.
+Between ticks the state of a run rests in a record; the step loops hold it in local variables, which are registers. A
+step waits for little else than its own latency, so every load and store saved on the way from cell to cell counts.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.tables import SUCCESS
+from fastrm.kernels.tables import NOTHING, SUCCESS
 
-NOTHING = np.uint64(2**64 - 1)  # no previous event, no option
-_0, _1 = np.uint64(0), np.uint64(1)
+_0 = np.uint64(0)
 
 AGENT = np.dtype(
     [
@@ -26,13 +25,14 @@ AGENT = np.dtype(
         ("s", np.uint64),  # cell
         ("u", np.uint64),  # column of the machine's state
         ("t", np.uint64),  # steps of this episode
-        ("last", np.uint64),  # previous event of this episode, or NOTHING
+        ("narrow", np.uint64),  # previous event, if its image limits the next update, or NOTHING
         ("earned", np.float64),  # own reward of this episode
         ("banked", np.float64),  # own reward of all episodes before
         ("episodes", np.int64),
         ("completions", np.int64),
         ("option", np.uint64),  # HRM: option in force, or NOTHING
-        ("option_s", np.uint64),  # HRM: where it began
+        ("option_u", np.uint64),  # HRM: machine state it leaves
+        ("option_s", np.uint64),  # HRM: cell where it began
         ("option_return", np.float64),  # HRM: its discounted reward so far
         ("discount", np.float64),  # HRM: gamma to the number of its steps
     ],
@@ -54,78 +54,71 @@ class Rule(NamedTuple):
     controller_alpha: float  # HRM
 
 
+TASK = np.dtype([("first_u", np.uint64), ("own_score", np.uint64), ("optimum", np.float64)], align=True)
+"""One machine: its start column, whether episodes are scored by own reward, and the unit of the score."""
+
+EPISODE = np.dtype([("paid", np.float64), ("length", np.int64)], align=True)
+"""One ended episode: what its task paid, and its length."""
+
+
 class Log(NamedTuple):
-    """What is recorded; a row per run. Episodes are recorded only where `episode_length` has room."""
+    """What is recorded; a row per run."""
 
     ring: np.ndarray  # float64 [n, window]   scores of the last episodes
+    ended: np.ndarray  # EPISODE [n, room]     the first episodes, as many as there is room for
     episodes: np.ndarray  # int64   [n, n_ticks]  episodes ended
     completions: np.ndarray  # int64   [n, n_ticks]  ended in success
     reward: np.ndarray  # float64 [n, n_ticks]  own reward so far
     score: np.ndarray  # float64 [n, n_ticks]  mean score of the last episodes, NaN before the first
-    episode_paid: np.ndarray  # float64 [n, room]     what the task paid
-    episode_length: np.ndarray  # int64   [n, room]     0 where no episode was recorded
-    optimum: np.ndarray  # float64 [n_m]         the score's unit, per machine
-
-
-@jit
-def begin_episode(tables, me):
-    """Put a run at the start of its next episode."""
-    machine = me["episodes"] % tables.first_u.size
-    me["s"] = np.uint64(tables.start)
-    me["u"] = np.uint64(tables.first_u[machine])
-    me["t"] = _0
-    me["last"] = NOTHING
-    me["earned"] = 0.0
-
-
-@jit
-def begin(tables, agents):
-    """Start all runs."""
-    for i in range(agents.size):
-        begin_episode(tables, agents[i])
-
-
-@jit
-def end_episode(tables, log, agents, i, e, v):
-    """Record that the episode of run i ended on event e in state v, and begin the next."""
-    me = agents[i]
-    n = me["episodes"]
-    machine = n % tables.first_u.size
-    succeeded = tables.outcome[e, v] == SUCCESS
-    paid = 1.0 if succeeded else 0.0
-    if tables.own_score[machine]:
-        paid = me["earned"]
-    log.ring[i, n % log.ring.shape[1]] = paid / np.float64(me["t"]) / log.optimum[machine]
-    if n < log.episode_length.shape[1]:
-        log.episode_paid[i, n] = paid
-        log.episode_length[i, n] = np.int64(me["t"])
-    me["episodes"] = n + 1
-    me["completions"] += succeeded
-    me["banked"] += me["earned"]
-    begin_episode(tables, me)
 
 
 @part
-def move_on(me, reward, s_next, u_next, e, limit, n_u):
-    """Count a step that paid `reward`; say whether the episode is over."""
-    me["earned"] += reward
-    t = me["t"] + _1
-    me["t"] = t
-    me["s"] = s_next
-    me["u"] = u_next
-    me["last"] = e
-    return u_next == n_u or t == limit
+def begin_episode(me, tasks, start):
+    """Return cell, machine state, steps and reward at the start of the next episode; tasks take turns."""
+    return start, tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
 
 
 @jit
-def mark_valid(delta, partial, last, prune, n_u, valid):
-    """Mark the machine states to update: all, or the image of the previous event. `valid` is overwritten."""
-    if not (prune and last != NOTHING and partial[last]):
-        valid[:] = 1
-        return
-    valid[:] = 0
+def begin(agents, tasks, start):
+    """Start all runs."""
+    for i in range(agents.size):
+        me = agents[i]
+        me["s"], me["u"], me["t"], me["earned"] = begin_episode(me, tasks, np.uint64(start))
+        me["narrow"] = me["option"] = NOTHING
+
+
+@part
+def end_episode(me, t, earned, outcome, tasks, ring, ended, i):
+    """Record that an episode of run i ended after t steps."""
+    n = me["episodes"]
+    task = tasks[np.uint64(n % tasks.size)]
+    paid = 1.0 if outcome == SUCCESS else 0.0
+    if task["own_score"]:
+        paid = earned
+    ring[i, np.uint64(n % ring.shape[1])] = paid / np.float64(t) / task["optimum"]
+    if n < ended.shape[1]:
+        episode = ended[i, np.uint64(n)]
+        episode["paid"] = paid
+        episode["length"] = np.int64(t)
+    me["episodes"] = n + 1
+    me["completions"] += np.int64(outcome == SUCCESS)
+    me["banked"] += earned
+
+
+@part
+def narrow_by(prune, partial, e, n_quiet):
+    """Return whether event e limits the next update (itself or NOTHING), and how many events then count as quiet."""
+    narrows = prune and partial[e] != 0
+    return (e if narrows else NOTHING), (_0 if narrows else n_quiet)
+
+
+@part
+def mark_image(valid, delta, n_cols, n_u, e):
+    """Mark the machine states that event e can lead to. `valid` is overwritten."""
     for v in range(n_u):
-        valid[delta[last, v]] = 1
+        valid[v] = 0
+    for v in range(n_u):
+        valid[delta[e * n_cols + np.uint64(v)]] = 1
 
 
 @jit

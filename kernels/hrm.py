@@ -1,8 +1,8 @@
 """HRM: options for the edges of the machine, and a controller that chooses among them.
 
 The options learn like the states of one more machine: option o, in column o, goes on while its machine state lasts and
-ends in the worthless column n_o when that state is left. So their sweep is CRM's. ``q[run, s, a, option]`` and
-``controller[run, s, option]``.
+ends in the worthless column n_o when that state is left. So their sweep is CRM's. ``q[run][s, a, option]`` and
+``controller[run][s, option]``.
 """
 
 from __future__ import annotations
@@ -11,91 +11,105 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastrm.kernels._jit import jit
-from fastrm.kernels.agents import NOTHING, end_episode, mark_valid, move_on, record
+from fastrm.kernels._jit import jit, part
+from fastrm.kernels.agents import begin_episode, end_episode, mark_image, narrow_by, record
 from fastrm.kernels.policy import choose, choose_among
 from fastrm.kernels.rng import draw
-from fastrm.kernels.td import sweep_ordered, sweep_quiet
+from fastrm.kernels.simd import column_ties
+from fastrm.kernels.tables import BLOCK, NOTHING, event_of, next_of
+from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
 
-_1 = np.uint64(1)
+_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 class Options(NamedTuple):
     """The options of a problem, ordered by the machine state they leave. C-contiguous, read-only."""
 
-    first: np.ndarray  # int64   [n_u + 1]       options first[u] .. first[u + 1] - 1 leave machine state u
+    first: np.ndarray  # uint64  [n_u + 1]       options first[u] .. first[u + 1] - 1 leave machine state u
     owner: np.ndarray  # uint32  [n_o]           the machine state an option leaves
     delta: np.ndarray  # uint32  [n_e, n_cols]   the option itself while it goes on, n_o when it ends
     reward: np.ndarray  # float64 [n_e, n_cols]   what it learns from: the machine's reward, and its own at the end
 
 
-@jit
-def begin_option(options, rule, me, values):
-    """Let the controller choose an option by its `values` [n_o] of the cell the run stands on."""
-    first, last = options.first[me["u"]], options.first[me["u"] + _1]
-    me["option"] = choose_among(values, first, last, draw(me), rule.explore_below)
-    me["option_s"] = me["s"]
-    me["option_return"] = 0.0
-    me["discount"] = 1.0
+@part
+def best_option(controller, values, first, u):
+    """Return the value of the best option that leaves machine state u."""
+    best = controller[values + first[u]]
+    for o in range(first[u], first[u + _1]):
+        best = max(best, controller[values + np.uint64(o)])
+    return best
+
+
+@part
+def advance(i, tables, tasks, reward, options, rule, agents, log, q, n_cols, controller, valid, keep, tick):
+    """Make `tick` steps of run i."""
+    moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
+    owner, first, ends, earns = options.owner, options.first, options.delta.reshape(-1), options.reward.reshape(-1)
+    n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
+    n_states, n_o = np.uint64(tables.reward.shape[1]), np.uint64(owner.size)
+    me, partial = agents[i], tables.partial
+    rng0, rng1, s, u, t, earned, narrow = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"]
+    o, o_u, o_s, gain, discount = me["option"], me["option_u"], me["option_s"], me["option_return"], me["discount"]
+    quiet = n_quiet if narrow == NOTHING else _0
+    for _ in range(tick):
+        if o == NOTHING:
+            number, rng0, rng1 = draw(rng0, rng1)
+            o = choose_among(controller, s * n_o, first[u], first[u + _1], number, rule.explore_below)
+            o_u, o_s, gain, discount = u, s, 0.0, 1.0
+        here = s * _4 * n_cols
+        number, rng0, rng1 = draw(rng0, rng1)
+        a = choose(column_ties(q, here + o, n_cols), number, rule.explore_below)
+        move = moves[s * _4 + a]
+        s, e = next_of(move), event_of(move)
+        v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
+        t += _1
+        earned += own[e * n_states + v]
+        gain += discount * reward[e * n_states + v]
+        discount *= rule.gamma
+        if e < quiet:
+            sweep_quiet(q, row, there, n_cols, earns, paid, rule.alpha, rule.gamma)
+        else:
+            u = np.uint64(delta[e * n_states + v])
+            if narrow == NOTHING:
+                sweep_ordered(q, row, there, n_cols, earns, paid, ends, n_o, rule.alpha, rule.gamma)
+            else:
+                mark_image(valid, delta, n_states, n_u, narrow)
+                for j in range(n_o):
+                    keep[j] = valid[owner[j]]
+                sweep_kept(q, row, there, n_cols, earns, paid, ends, keep, n_o, rule.alpha, rule.gamma)
+            narrow, quiet = narrow_by(rule.prune, partial, e, n_quiet)
+        cut = t == rule.limit
+        if u != o_u or (cut and not rule.option_survives):
+            if u != n_u and not (cut and rule.option_survives):
+                gain += discount * best_option(controller, s * n_o, first, u)
+            value = o_s * n_o + o
+            controller[value] += rule.controller_alpha * (gain - controller[value])
+            o = NOTHING
+        if u == n_u or cut:
+            end_episode(me, t, earned, outcome[e, v], tasks, log.ring, log.ended, i)
+            s, u, t, earned = begin_episode(me, tasks, start)
+            narrow, quiet = NOTHING, n_quiet
+    me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"] = rng0, rng1, s, u, t, earned, narrow
+    me["option"], me["option_u"], me["option_s"], me["option_return"], me["discount"] = o, o_u, o_s, gain, discount
 
 
 @jit
-def end_option(options, rule, me, controller, i, s_next, u_next, bootstraps):
-    """Update the controller with the return of the option of run i."""
-    target = me["option_return"]
-    if bootstraps:
-        best = controller[i, s_next, options.first[u_next]]
-        for o in range(options.first[u_next], options.first[u_next + _1]):
-            best = max(best, controller[i, s_next, o])
-        target += me["discount"] * best
-    s, o = me["option_s"], me["option"]
-    controller[i, s, o] += rule.controller_alpha * (target - controller[i, s, o])
-    me["option"] = NOTHING
+def run(tables, tasks, reward, options, rule, agents, log, q, controller, valid, keep, n_ticks, tick, row):
+    """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
 
-
-@jit
-def mark_options(tables, owner, last, prune, valid, keep):
-    """Mark the options to update: those of the machine states to update. `valid` and `keep` are overwritten."""
-    mark_valid(tables.delta, tables.partial, last, prune, tables.n_u, valid)
-    for o in range(owner.size):
-        keep[o] = valid[owner[o]]
-
-
-@jit
-def run(tables, reward, options, rule, agents, log, q, controller, valid, keep, n_ticks, tick, row):
-    """Step all runs in lockstep for n_ticks x tick steps, logging from column `row` on (not at all if negative).
-
-    `agents`, `log`, `q` float64 [n, n_s, n_a, n_cols] and `controller` float64 [n, n_s, n_o] are updated; q is 0 from
-    column n_o on. `valid` uint8 [columns of the tables] and `keep` uint8 [n_cols] are scratch.
+    `agents`, `log`, `q` float64 [n, n_s * n_a * n_cols] and `controller` float64 [n, n_s * n_o] are updated; q is 0
+    from column n_o on. `valid` uint8 [columns of the tables] and `keep` uint8 [n_cols] are scratch. A row of one block
+    is compiled by itself: its width is then a constant.
     """
-    next_s, event, delta, own = tables.next_s, tables.event, tables.delta, tables.reward
-    owner, ends, earns = options.owner, options.delta, options.reward
-    n_u, n_quiet = np.uint64(tables.n_u), np.uint64(tables.n_quiet)
+    n_cols = options.reward.shape[1]
     for k in range(n_ticks):
-        for _ in range(tick):
-            for lane in range(agents.size):
-                i = np.uint64(lane)
-                me = agents[i]
-                s, u = me["s"], me["u"]
-                if me["option"] == NOTHING:
-                    begin_option(options, rule, me, controller[i, s])
-                o = me["option"]
-                a = choose(q[i, s, 0, o], q[i, s, 1, o], q[i, s, 2, o], q[i, s, 3, o], draw(me), rule.explore_below)
-                s_next, e = np.uint64(next_s[s, a]), np.uint64(event[s, a])
-                u_next = u
-                if e < n_quiet and (not rule.prune or me["last"] < n_quiet):
-                    sweep_quiet(q, i, s, a, s_next, e, earns, rule.alpha, rule.gamma)
-                else:
-                    u_next = np.uint64(delta[e, u])
-                    mark_options(tables, owner, me["last"], rule.prune, valid, keep)
-                    sweep_ordered(q, i, s, a, s_next, e, earns, ends, keep, owner.size, rule.alpha, rule.gamma)
-                me["option_return"] += me["discount"] * reward[e, u]
-                me["discount"] *= rule.gamma
-                cut = me["t"] + _1 == rule.limit
-                if u_next != np.uint64(owner[o]) or (cut and not rule.option_survives):
-                    bootstraps = u_next != n_u and not (cut and rule.option_survives)
-                    end_option(options, rule, me, controller, i, s_next, u_next, bootstraps)
-                if move_on(me, own[e, u], s_next, u_next, e, rule.limit, n_u):
-                    end_episode(tables, log, agents, i, e, u)
+        for i in range(agents.size):
+            mine, values = q[i], controller[i]
+            if n_cols == BLOCK:
+                advance(i, tables, tasks, reward, options, rule, agents, log, mine, np.uint64(BLOCK), values, valid,
+                        keep, tick)  # fmt: skip
+            else:
+                advance(i, tables, tasks, reward, options, rule, agents, log, mine, np.uint64(n_cols), values, valid,
+                        keep, tick)  # fmt: skip
         if row >= 0:
             record(agents, log, row + k)

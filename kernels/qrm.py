@@ -1,43 +1,53 @@
-"""QRM: Q-learning on cells x machine states, one update a step.  q[run, s, u, a]."""
+"""QRM: Q-learning on cells x machine states, one update a step.  q[run][s, u, a]."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fastrm.kernels._jit import jit
-from fastrm.kernels.agents import end_episode, move_on, record
-from fastrm.kernels.policy import choose, max4
+from fastrm.kernels.agents import begin_episode, end_episode, record
+from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import draw
+from fastrm.kernels.simd import row_best, row_ties
+from fastrm.kernels.tables import event_of, next_of
 from fastrm.kernels.td import td
 
-_1 = np.uint64(1)
+_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 @jit
-def run(tables, reward, rule, agents, log, q, n_ticks, tick, row):
-    """Step all runs in lockstep for n_ticks x tick steps, logging from column `row` on (not at all if negative).
+def run(tables, tasks, reward, rule, agents, log, q, n_ticks, tick, row):
+    """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
 
-    `agents`, `log` and `q` float64 [n, n_s, n_u + 1, n_a] are updated; q is 0 in row n_u.
+    `agents`, `log` and `q` float64 [n, n_s * (n_u + 1) * n_a] are updated; q is 0 for machine state n_u.
     """
-    next_s, event, delta, own = tables.next_s, tables.event, tables.delta, tables.reward
-    n_u, n_quiet = np.uint64(tables.n_u), np.uint64(tables.n_quiet)
+    moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
+    n_cols = np.uint64(tables.reward.shape[1])
+    n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
+    rows = n_u + _1
     for k in range(n_ticks):
-        for _ in range(tick):
-            for lane in range(agents.size):
-                i = np.uint64(lane)
-                me = agents[i]
-                s, u = me["s"], me["u"]
-                a = choose(q[i, s, u, 0], q[i, s, u, 1], q[i, s, u, 2], q[i, s, u, 3], draw(me), rule.explore_below)
-                s_next, e = np.uint64(next_s[s, a]), np.uint64(event[s, a])
-                u_next = u
+        for i in range(agents.size):
+            me = agents[i]
+            rng0, rng1, s, u, t, earned = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"]
+            mine = q[i]
+            for _ in range(tick):
+                here = (s * rows + u) * _4
+                number, rng0, rng1 = draw(rng0, rng1)
+                a = choose(row_ties(mine, here), number, rule.explore_below)
+                move = moves[s * _4 + a]
+                s, e = next_of(move), event_of(move)
+                paid = e * n_cols + u
                 if e >= n_quiet:
-                    u_next = np.uint64(delta[e, u])
-                best = max4(q[i, s_next, u_next, 0], q[i, s_next, u_next, 1],
-                            q[i, s_next, u_next, 2], q[i, s_next, u_next, 3])  # fmt: skip
-                if not rule.bootstraps_at_limit and me["t"] + _1 == rule.limit:
+                    u = np.uint64(delta[paid])
+                t += _1
+                earned += own[paid]
+                best = row_best(mine, (s * rows + u) * _4)
+                if t == rule.limit and not rule.bootstraps_at_limit:
                     best = 0.0
-                q[i, s, u, a] = td(q[i, s, u, a], reward[e, u], best, rule.alpha, rule.gamma)
-                if move_on(me, own[e, u], s_next, u_next, e, rule.limit, n_u):
-                    end_episode(tables, log, agents, i, e, u)
+                mine[here + a] = td(mine[here + a], reward[paid], best, rule.alpha, rule.gamma)
+                if u == n_u or t == rule.limit:
+                    end_episode(me, t, earned, outcome[e, paid - e * n_cols], tasks, log.ring, log.ended, i)
+                    s, u, t, earned = begin_episode(me, tasks, start)
+            me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, s, u, t, earned
         if row >= 0:
             record(agents, log, row + k)

@@ -29,14 +29,11 @@ def splitmix64(state):
 
 
 @part
-def draw(me):
-    """Draw the next number of a run. Its fields ``rng0`` and ``rng1`` are updated."""
-    s0, s1 = me["rng0"], me["rng1"]
-    total = s0 + s1
-    s1 ^= s0
-    me["rng0"] = ((s0 << _49) | (s0 >> _15)) ^ s1 ^ (s1 << _21)
-    me["rng1"] = (s1 << _28) | (s1 >> _36)
-    return ((total << _17) | (total >> _47)) + s0
+def draw(rng0, rng1):
+    """Return the next number and the new state of a generator."""
+    total, mixed = rng0 + rng1, rng0 ^ rng1
+    number = ((total << _17) | (total >> _47)) + rng0
+    return number, ((rng0 << _49) | (rng0 >> _15)) ^ mixed ^ (mixed << _21), (mixed << _28) | (mixed >> _36)
 
 
 @jit
@@ -49,7 +46,7 @@ def seed_runs(agents, seeds):
 
 
 @jit
-def fill(agents, out):
-    """Draw numbers of run 0 into `out` uint64, which is overwritten."""
+def fill(rng0, rng1, out):
+    """Draw numbers into `out` uint64, which is overwritten."""
     for k in range(out.size):
-        out[k] = draw(agents[0])
+        out[k], rng0, rng1 = draw(rng0, rng1)

@@ -40,14 +40,14 @@ def follow(tables, q, u, path):
 
 @jit
 def follow_options(tables, options, q, controller, u, path):
-    """Like `follow`, for HRM: q [n_s, n_o, n_a] and controller [n_s, n_o]; an option is kept until its state is left."""
+    """Like `follow`, for HRM: q [n_s, n_o, n_a], controller [n_s, n_o]; an option is kept until its state is left."""
     s = tables.start
     path[0] = s
     option = -1
     for n in range(1, path.size):
         if option < 0:
-            option = options.first[u]
-            for o in range(option + 1, options.first[u + 1]):
+            option = np.int64(options.first[u])
+            for o in range(option + 1, np.int64(options.first[u + 1])):
                 if controller[s, o] >= controller[s, option]:
                     option = o
         a = greedy(q, s, option)

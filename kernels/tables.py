@@ -6,12 +6,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastrm.kernels._jit import part
+
 N_ACTIONS = 4
 UP, RIGHT, DOWN, LEFT = range(N_ACTIONS)
 
 LIVE, SUCCESS, FAILURE = 0, 1, 2  # what becomes of an episode
 
+NOTHING = np.uint64(2**64 - 1)  # no previous event, no option
+
 BLOCK = 4  # machine states are laid out in blocks of this many, a SIMD register of doubles
+
+
+_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+
+
+@part
+def next_of(move):
+    """Return the cell a packed move leads to."""
+    return move & _LOW
+
+
+@part
+def event_of(move):
+    """Return the event of a packed move."""
+    return move >> _HALF
 
 
 class Tables(NamedTuple):
@@ -25,6 +44,7 @@ class Tables(NamedTuple):
 
     next_s: np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
     event: np.ndarray  # uint32  [n_s, n_a]      the event of that move
+    moves: np.ndarray  # uint64  [n_s * n_a]     both in one word, the event in the upper half
     delta: np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
     outcome: np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
     reward: np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding

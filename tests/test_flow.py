@@ -5,8 +5,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ORDER = [
-    "errors", "textfile", "guards", "formats.draft", "formats.own", "formats.reference", "formats", "machine", "maps",
-    "config", "kernels", "features", "compiler", "options", "training",
+    "errors", "textfile", "arrays", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
+    "machine", "maps", "config", "kernels", "features", "compiler", "options", "training", "bench",
 ]  # fmt: skip
 
 

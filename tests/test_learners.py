@@ -30,9 +30,8 @@ def test_splitmix64_and_xoroshiro128pp_meet_their_published_vectors():
     rng.seed_runs(agents, np.array([1234567], dtype=np.uint64))
     assert [int(agents[0]["rng0"]), int(agents[0]["rng1"])] == published[:2]
     published = [393217, 669327710093319, 1732421326133921491, 11394790081659126983, 9555452776773192676]
-    agents["rng0"], agents["rng1"] = 1, 2
     drawn = np.empty(5, dtype=np.uint64)
-    rng.fill(agents, drawn)
+    rng.fill(np.uint64(1), np.uint64(2), drawn)
     assert drawn.tolist() == published
     oracle = naive.xoroshiro128pp(1, 2)
     assert [next(oracle) for _ in range(5)] == published
@@ -60,7 +59,7 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
 
 def assert_equal(oracle, batch):
     """Compare everything that both know, bit for bit."""
-    problem, (group,), (run,) = batch.problem, batch.groups, batch.results()
+    problem, (run,) = batch.problem, batch.results()
     cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
     if batch.algo == "hrm":
         rows = [option for machine in oracle.machines for option in machine.options(oracle.self_loop_options)]
@@ -79,7 +78,7 @@ def assert_equal(oracle, batch):
     assert np.array_equal(run.score, np.array([tick["score"] for tick in oracle.ticks]), equal_nan=True)
     paid, length = run.episode_log
     assert list(zip(paid.tolist(), length.tolist(), strict=True)) == oracle.lengths
-    assert group.q[0].shape[1:] != () and group.agents["t"][0] == oracle.t
+    assert batch.agents["t"][0] == oracle.t
 
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
@@ -104,7 +103,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
         )
         cells = batch.problem.terrain.cells
         for _ in range(STEPS):
-            me = batch.groups[0].agents[0]
+            me = batch.agents[0]
             here = tuple(cells[int(me["s"])].tolist()), batch.problem.states[int(me["u"])]
             assert here == (oracle.s, oracle.u)
             batch.advance(1)
@@ -155,7 +154,7 @@ def test_shaping_equals_a_shifted_initialisation(algo):
     steps, settings = 60, {"alpha": 0.5, "gamma": 0.5, "q_init": 2.0, "episode_limit": 30, "tick": 10}
     shaped = train(problem, algo=algo, steps=steps, seed=1, shaping=True, **settings)
     plain = Batch(problem, algo, steps=steps, seeds=[1], **settings)
-    q = plain.groups[0].q
+    q = plain.q
     if algo == "qrm":
         q[:, :, :2] += phi[:, None]
     else:

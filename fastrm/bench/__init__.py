@@ -1,0 +1,1 @@
+"""The command line: ``python -m fastrm.bench``, installed as ``fastrm``. Parsing and printing only."""

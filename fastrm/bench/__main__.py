@@ -1,0 +1,55 @@
+"""``python -m fastrm.bench``: one command per module, imported when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+import fastrm
+from fastrm.errors import FastrmError
+
+OK, FAILED, BAD_INPUT, KILLED = 0, 1, 2, 130
+
+COMMANDS = {
+    "speed": "steps per second of every kernel, beside hand-written C and naive Python",
+}
+"""Name and one line of help; the module of the same name adds the arguments and runs."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Bad arguments are one line on standard error and exit code 2."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """Build the parser; only the module of the chosen command is imported."""
+    parser = _Parser(prog="python -m fastrm.bench", description="Reward-machine learning at the speed of C.")
+    parser.add_argument("--version", action="version", version=f"fastrm {fastrm.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+        if name == chosen:
+            importlib.import_module(f"fastrm.bench.{name}").add_arguments(command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    options = build_parser(chosen).parse_args(words)
+    try:
+        return int(importlib.import_module(f"fastrm.bench.{options.command}").run(options))
+    except FastrmError as problem:
+        sys.stderr.write(f"fastrm: {problem}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return KILLED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""The measurements behind ``speed``: kernels against C and the oracle, growth with states and cells, two workers.
+
+Compile time is measured apart, in a process without a cache. Ratios compare the best of several repeats that alternate
+between the two sides, so that a busy machine disturbs both alike.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from fastrm import GridMap, RewardMachine, compile
+from fastrm.bench import climit
+from fastrm.compiler import Problem
+from fastrm.guards import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
+from fastrm.machine import KINDS, Kind
+from fastrm.training import ALGOS, Algo, Batch
+
+Figures = dict[str, Any]
+STATES = (1, 2, 4, 8, 16, 32, 64)
+SIDES = (41, 201, 1001)
+NAIVE_STEPS = 20_000
+ORACLE = Path(__file__).parents[2] / "tests" / "naive.py"
+
+
+def everything(steps: int, repeats: int) -> Figures:
+    """Take all measurements."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = climit.build(Path(folder))
+        compile_s = cold_compile_seconds()
+        kernels = [kernel_row(a, k, steps, repeats, library, compile_s) for a in ALGOS for k in KINDS]
+    growth = {
+        "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
+        "grid_side": [side_row(side, steps // 2, repeats) for side in SIDES],
+    }
+    return {"kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats)}
+
+
+def paper_problem(kind: Kind, size: int = 41) -> Problem:
+    """Return task a-b-c on a generated 1a1b1c map."""
+    return compile(GridMap.generate("1a1b1c", size=size), RewardMachine.sequence("a-b-c", kind=kind))
+
+
+def timed(problem: Problem, algo: Algo, steps: int, seed: int = 0) -> tuple[float, Batch]:
+    """Train one seed; return the seconds inside the kernel."""
+    batch = Batch(problem, algo, steps=steps, seeds=[seed])
+    start = time.perf_counter()
+    batch.advance(steps)
+    return time.perf_counter() - start, batch
+
+
+def kernel_row(algo: Algo, kind: Kind, steps: int, repeats: int, library: Any, compile_s: dict[str, float]) -> Figures:
+    """Measure one kernel on one kind of machine."""
+    problem = paper_problem(kind)
+    steps -= steps % 10_000  # the C loop makes whole ticks
+    ours, limit = [], []
+    timed(problem, algo, 10_000)
+    for _ in range(repeats):
+        seconds, batch = timed(problem, algo, steps)
+        ours.append(seconds)
+        if not isinstance(library, str):
+            seconds, table = climit.run_limit(library, Batch(problem, algo, steps=steps, seeds=[0]))
+            limit.append(seconds)
+            if table.tobytes() != batch.q[0].tobytes():
+                raise AssertionError(f"{algo} {kind}: the C loop learned another table; its speed means nothing")
+    rate = steps / min(ours)
+    naive = naive_rate(problem, algo)
+    return {
+        "algo": algo,
+        "kind": kind,
+        "steps_per_s": rate,
+        "vs_c": min(limit) / min(ours) if limit else None,
+        "c_note": library if isinstance(library, str) else None,
+        "vs_naive": rate / naive if naive else None,
+        "compile_s": compile_s[algo],
+    }
+
+
+def naive_rate(problem: Problem, algo: Algo) -> float | None:
+    """Return the steps per second of the oracle, None where the tests are not at hand."""
+    if not ORACLE.is_file():
+        return None
+    spec = importlib.util.spec_from_file_location("fastrm_naive", ORACLE)
+    if spec is None or spec.loader is None:
+        return None
+    naive = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(naive)
+    learner = naive.LEARNERS[algo](problem.grid.render(), [oracle_spec(m) for m in problem.machines], 0)
+    learner.run(NAIVE_STEPS // 10)
+    start = time.perf_counter()
+    learner.run(NAIVE_STEPS)
+    return NAIVE_STEPS / (time.perf_counter() - start)
+
+
+def oracle_spec(machine: RewardMachine) -> Figures:
+    """Write a machine in the oracle's form."""
+    edges = [(e.source, _tuples(e.guard), e.target, _tuples(e.reward)) for e in machine.edges]
+    return {
+        "states": list(machine.states), "start": machine.start, "success": list(machine.success),
+        "failure": list(machine.failure), "edges": edges, "score": machine.score,
+    }  # fmt: skip
+
+
+def _tuples(node: Guard) -> Any:
+    match node:
+        case Otherwise():
+            return "otherwise"
+        case Number(value):
+            return ("num", value)
+        case Truth(value):
+            return ("true",) if value else ("not", ("true",))
+        case Proposition(name):
+            return ("prop", name)
+        case Feature(function, name):
+            return (function, name)
+        case Unary(sign, operand):
+            return ("not" if sign == "!" else "neg", _tuples(operand))
+        case Binary(sign, left, right):
+            return (sign, _tuples(left), _tuples(right))
+        case Chain(sign, operands):
+            return ({"&": "and", "|": "or"}.get(sign, sign), *(_tuples(operand) for operand in operands))
+
+
+def states_row(states: int, steps: int, repeats: int) -> Figures:
+    """Measure CRM on a sequence of so many targets, 41 x 41."""
+    task = "-".join("abc"[i % 3] for i in range(states))
+    problem = compile(GridMap.generate("1a1b1c"), RewardMachine.sequence(task))
+    seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
+    return {"states": states, "ns_per_step": seconds / steps * 1e9, "ns_per_update": seconds / steps / states * 1e9}
+
+
+def side_row(side: int, steps: int, repeats: int) -> Figures:
+    """Measure QRM and CRM on task a-b-c of a square map."""
+    problem = paper_problem("boolean", side)
+    best = {algo: min(timed(problem, algo, steps)[0] for _ in range(repeats)) for algo in ALGOS}
+    return {"side": side, **{f"{algo}_ns_per_step": seconds / steps * 1e9 for algo, seconds in best.items()}}
+
+
+def scaling(steps: int, repeats: int) -> Figures:
+    """Compare two threads that train one seed each with one thread that trains both."""
+    problem = paper_problem("boolean")
+
+    def seconds(workers: int) -> float:
+        batches = [Batch(problem, "crm", steps=steps, seeds=[seed]) for seed in range(2)]
+        lists = [batches] if workers == 1 else [[batch] for batch in batches]
+        threads = [threading.Thread(target=lambda mine=mine: [b.advance(steps) for b in mine]) for mine in lists]
+        start = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter() - start
+
+    best = {workers: float("inf") for workers in (1, 2)}
+    for _ in range(repeats):
+        for workers in best:
+            best[workers] = min(best[workers], seconds(workers))
+    return {"workers": [1, 2], "seconds": list(best.values()), "speedup": best[1] / best[2]}
+
+
+_COLD = """
+import time, fastrm
+from fastrm.bench.measure import paper_problem
+from fastrm.training import ALGOS, Batch
+start = time.perf_counter()
+problem = paper_problem("boolean")
+print("compiler", time.perf_counter() - start)
+for algo in ALGOS:
+    start = time.perf_counter()
+    Batch(problem, algo, steps=10, seeds=[0], tick=10).advance(10)
+    print(algo, time.perf_counter() - start)
+"""
+
+
+def cold_compile_seconds() -> dict[str, float]:
+    """Return the seconds that compiling takes in a new process without a cache."""
+    environment = {**os.environ, "FASTRM_CACHE_DIR": ""}
+    done = subprocess.run([sys.executable, "-c", _COLD], env=environment, capture_output=True, text=True, check=True)
+    return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}

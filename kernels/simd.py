@@ -1,0 +1,158 @@
+"""The few vector operations that LLVM does not find by itself, written as LLVM IR on registers of four doubles.
+
+Each comes with its plain Python twin, which runs when the JIT is off. No operation is reordered or fused, so results
+are those of the scalar rules to the bit.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from fastrm.kernels.tables import BLOCK, N_ACTIONS
+
+_INDEX = ir.IntType(32)
+
+
+def _doubles(count):  # type: ignore[no-untyped-def]
+    return ir.VectorType(ir.DoubleType(), count)
+
+
+class _Builder:
+    """The vector operations used below, on top of an LLVM builder."""
+
+    def __init__(self, context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        self.context, self.builder = context, builder
+        self.types, self.arguments = signature.args, arguments
+
+    def data(self, k):  # type: ignore[no-untyped-def]
+        """Return the address of the data of array argument k."""
+        return self.context.make_array(self.types[k])(self.context, self.builder, value=self.arguments[k]).data
+
+    def address(self, data, offset, count):  # type: ignore[no-untyped-def]
+        return self.builder.bitcast(self.builder.gep(data, [offset]), _doubles(count).as_pointer())
+
+    def load(self, data, offset, count=BLOCK):  # type: ignore[no-untyped-def]
+        return self.builder.load(self.address(data, offset, count), align=8)
+
+    def store(self, vector, data, offset):  # type: ignore[no-untyped-def]
+        self.builder.store(vector, self.address(data, offset, BLOCK), align=8)
+
+    def pair(self, data, first, second):  # type: ignore[no-untyped-def]
+        """Load two doubles that do not lie side by side."""
+        vector = ir.Constant(_doubles(2), ir.Undefined)
+        for k, offset in enumerate((first, second)):
+            value = self.builder.load(self.builder.gep(data, [offset]))
+            vector = self.builder.insert_element(vector, value, ir.Constant(_INDEX, k))
+        return vector
+
+    def broadcast(self, scalar):  # type: ignore[no-untyped-def]
+        empty = ir.Constant(_doubles(BLOCK), ir.Undefined)
+        first = self.builder.insert_element(empty, scalar, ir.Constant(_INDEX, 0))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(_INDEX, BLOCK), [0] * BLOCK))
+
+    def larger(self, x, y):  # type: ignore[no-untyped-def]
+        return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
+
+    def steps(self, first, stride):  # type: ignore[no-untyped-def]
+        """Return the four offsets first, first + stride, ..."""
+        offsets = [first]
+        for _ in range(N_ACTIONS - 1):
+            offsets.append(self.builder.add(offsets[-1], stride))
+        return offsets
+
+    def largest(self, low, high):  # type: ignore[no-untyped-def]
+        """Return a pair of twice the largest element of two pairs."""
+        pair = self.larger(low, high)
+        swap = ir.Constant(ir.VectorType(_INDEX, 2), [1, 0])
+        return self.larger(pair, self.builder.shuffle_vector(pair, ir.Constant(_doubles(2), ir.Undefined), swap))
+
+    def ties(self, low, high):  # type: ignore[no-untyped-def]
+        """Return as a 64-bit mask which elements of two pairs equal the largest.
+
+        Two pairs rather than one register of four: crossing the halves of a register costs six cycles on the way from
+        cell to cell.
+        """
+        builder, best = self.builder, self.largest(low, high)
+        masks = []
+        for half in (low, high):
+            equal = builder.bitcast(builder.fcmp_ordered("==", half, best), ir.IntType(2))
+            masks.append(builder.zext(equal, ir.IntType(64)))
+        return builder.or_(masks[0], builder.shl(masks[1], ir.Constant(ir.IntType(64), 2)))
+
+
+@intrinsic
+def row_ties(typingctx, q, offset):
+    """Return the mask of the largest of four neighbouring values."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        b = _Builder(context, builder, signature, arguments)
+        half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
+        return b.ties(b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2))
+
+    return types.uint64(q, offset), generate
+
+
+@intrinsic
+def row_best(typingctx, q, offset):
+    """Return the largest of four neighbouring values."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        b = _Builder(context, builder, signature, arguments)
+        half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
+        best = b.largest(b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2))
+        return builder.extract_element(best, ir.Constant(_INDEX, 0))
+
+    return types.float64(q, offset), generate
+
+
+@intrinsic
+def column_ties(typingctx, q, offset, stride):
+    """Return the mask of the largest of four values that lie `stride` apart."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        b = _Builder(context, builder, signature, arguments)
+        first, second, third, fourth = b.steps(arguments[1], arguments[2])
+        return b.ties(b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth))
+
+    return types.uint64(q, offset, stride), generate
+
+
+@intrinsic
+def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gamma):
+    """Apply the TD rule to four neighbouring columns; rows are offsets into the flat arrays. `q` is updated."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        b = _Builder(context, builder, signature, arguments)
+        _, row, row_next, n_cols, _, row_reward, alpha, gamma = arguments
+        q, reward = b.data(0), b.data(4)
+        values = [b.load(q, offset) for offset in b.steps(row_next, n_cols)]
+        best = b.larger(b.larger(values[0], values[1]), b.larger(values[2], values[3]))
+        old = b.load(q, row)
+        target = builder.fadd(b.load(reward, row_reward), builder.fmul(b.broadcast(gamma), best))
+        b.store(builder.fadd(old, builder.fmul(b.broadcast(alpha), builder.fsub(target, old))), q, row)
+        return context.get_dummy_value()
+
+    return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma), generate
+
+
+if numba.config.DISABLE_JIT:
+
+    def row_ties(q, offset):  # noqa: D103
+        return column_ties(q, offset, 1)
+
+    def row_best(q, offset):  # noqa: D103
+        return q[int(offset) : int(offset) + N_ACTIONS].max()
+
+    def column_ties(q, offset, stride):  # noqa: D103
+        values = q[int(offset) : int(offset) + N_ACTIONS * int(stride) : int(stride)]
+        return np.uint64(sum(1 << a for a in range(N_ACTIONS) if values[a] == values.max()))
+
+    def td_block(q, row, row_next, n_cols, reward, row_reward, alpha, gamma):  # noqa: D103
+        for k in range(BLOCK):
+            best = max(q[int(row_next) + a * int(n_cols) + k] for a in range(N_ACTIONS))
+            old = q[int(row) + k]
+            q[int(row) + k] = old + alpha * (reward[int(row_reward) + k] + gamma * best - old)
