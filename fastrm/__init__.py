@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from fastrm.compiler import Problem, compile
     from fastrm.config import LearnerConfig, Profile
     from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError
+    from fastrm.exact.guarantees import Guarantee, guarantee
+    from fastrm.exact.hierarchy import HrmFixedPoint, hrm_fixed_point
+    from fastrm.exact.lint import Finding, lint
+    from fastrm.exact.score import optimal_arps
+    from fastrm.exact.solve import Solution, solve
     from fastrm.machine import RewardMachine
     from fastrm.maps import GridMap
     from fastrm.training import Run, train, train_many
@@ -24,7 +29,10 @@ _HOME = {
     "ConfigError": "errors",
     "FastrmError": "errors",
     "FastrmWarning": "errors",
+    "Finding": "exact.lint",
     "GridMap": "maps",
+    "Guarantee": "exact.guarantees",
+    "HrmFixedPoint": "exact.hierarchy",
     "LearnerConfig": "config",
     "MachineError": "errors",
     "MapError": "errors",
@@ -32,7 +40,13 @@ _HOME = {
     "Profile": "config",
     "RewardMachine": "machine",
     "Run": "training",
+    "Solution": "exact.solve",
     "compile": "compiler",
+    "guarantee": "exact.guarantees",
+    "hrm_fixed_point": "exact.hierarchy",
+    "lint": "exact.lint",
+    "optimal_arps": "exact.score",
+    "solve": "exact.solve",
     "train": "training",
     "train_many": "training",
 }
@@ -41,7 +55,10 @@ __all__ = [
     "ConfigError",
     "FastrmError",
     "FastrmWarning",
+    "Finding",
     "GridMap",
+    "Guarantee",
+    "HrmFixedPoint",
     "LearnerConfig",
     "MachineError",
     "MapError",
@@ -49,8 +66,14 @@ __all__ = [
     "Profile",
     "RewardMachine",
     "Run",
+    "Solution",
     "__version__",
     "compile",
+    "guarantee",
+    "hrm_fixed_point",
+    "lint",
+    "optimal_arps",
+    "solve",
     "train",
     "train_many",
 ]

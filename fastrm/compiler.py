@@ -92,16 +92,15 @@ def compile(
         raise MachineError("no machine to compile; give at least one")
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     terrain = Terrain.survey(grid, metric)
-    _check_features(machines, terrain)
-    read = dict.fromkeys(leaf for m in machines for edge in m.edges for leaf in _leaves_of(edge))
-    events = find_events(terrain, read)
-    parts = [_Evaluator(m, events, terrain, profile).run() for m in machines]
+    check_features(machines, terrain)
+    events = find_events(terrain, leaves_read(machines))
+    parts = [Evaluator(m, events, terrain, profile).run() for m in machines]
     problem = _assemble(terrain, machines, profile, events, parts)
     _check_names(problem)
     return problem
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """One machine evaluated on all events; states are numbered within the machine."""
 
     delta: Array  # int64   [n_e, n_u]  next state, n_u for the end
@@ -110,29 +109,42 @@ class _Part(NamedTuple):
     ending: Array  # int16   [n_e, n_u]
 
 
-class _Evaluator:
+class Evaluator:
     """Evaluates the edges of one machine on all events and insists on exactly one open edge."""
 
     def __init__(self, machine: RewardMachine, events: Events, terrain: Terrain, profile: Profile) -> None:
         self.machine, self.events, self.terrain, self.profile = machine, events, terrain, profile
         self.values: dict[Any, Array] = {}
 
-    def run(self) -> _Part:
-        machine, n_e, n_u = self.machine, self.events.count, len(self.machine.states)
-        by_state: dict[str, list[Edge]] = {name: [] for name in machine.states}
-        for edge in machine.edges:
-            by_state[edge.source].append(edge)
-        part = _Part(
-            delta=np.empty((n_e, n_u), np.int64),
-            outcome=np.full((n_e, n_u), LIVE, np.uint8),
-            reward=np.zeros((n_e, n_u)),
-            ending=np.zeros((n_e, n_u), np.int16),
-        )
-        for v, edges in enumerate(by_state.values()):
-            for edge, is_open in self.open_edges(edges):
-                self.fill(part, v, edge, is_open)
-            self.fall_off(part, v, edges)
+    def run(self) -> Part:
+        """Evaluate the whole machine."""
+        part = self.blank()
+        for v, edges in enumerate(self.edges_by_state()):
+            self.run_state(part, v, edges)
         return part
+
+    def blank(self) -> Part:
+        """Allocate the tables of the machine."""
+        shape = self.events.count, len(self.machine.states)
+        return Part(
+            delta=np.empty(shape, np.int64),
+            outcome=np.full(shape, LIVE, np.uint8),
+            reward=np.zeros(shape),
+            ending=np.zeros(shape, np.int16),
+        )
+
+    def edges_by_state(self) -> list[list[Edge]]:
+        """Return the edges that leave each state, in file order."""
+        by_state: dict[str, list[Edge]] = {name: [] for name in self.machine.states}
+        for edge in self.machine.edges:
+            by_state[edge.source].append(edge)
+        return list(by_state.values())
+
+    def run_state(self, part: Part, v: int, edges: list[Edge]) -> None:
+        """Fill in one state's column."""
+        for edge, is_open in self.open_edges(edges):
+            self.fill(part, v, edge, is_open)
+        self.fall_off(part, v, edges)
 
     def column(self, expression: Any, dtype: type) -> Array:
         """Evaluate an expression on all events; equal expressions are evaluated once."""
@@ -159,7 +171,8 @@ class _Evaluator:
             taken[:] = True
         self.gap = ~taken
 
-    def fill(self, part: _Part, v: int, edge: Edge, is_open: Array) -> None:
+    def fill(self, part: Part, v: int, edge: Edge, is_open: Array) -> None:
+        """Enter where an edge leads and what it pays, on the events that open it."""
         where = np.flatnonzero(is_open)
         reward = self.column(edge.reward, np.float64)[where] + 0.0  # never -0
         if not np.isfinite(reward).all():
@@ -176,7 +189,7 @@ class _Evaluator:
         else:
             part.delta[where, v] = self.machine.states.index(edge.target)
 
-    def fall_off(self, part: _Part, v: int, edges: list[Edge]) -> None:
+    def fall_off(self, part: Part, v: int, edges: list[Edge]) -> None:
         """Where no edge is open: an error, or the end of the episode in profiles that allow it."""
         where = np.flatnonzero(self.gap)
         if not where.size:
@@ -195,6 +208,7 @@ class _Evaluator:
         part.ending[where, v] = FELL_OFF
 
     def report_overlap(self, edges: list[Edge], second: Edge, event: int) -> None:
+        """Raise the error that names two edges open at once."""
         first = next(e for e in edges if not isinstance(e.guard, Otherwise) and self.column(e.guard, np.bool_)[event])
         lines = f" (line {first.line})" if first.line else ""
         raise MachineError(
@@ -203,11 +217,12 @@ class _Evaluator:
         )
 
     def at(self, edge: Edge) -> str:
+        """Return the ``file:line: `` of an edge."""
         return place(self.machine.source, edge.line)
 
 
 def _assemble(
-    terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, events: Events, parts: list[_Part]
+    terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, events: Events, parts: list[Part]
 ) -> Problem:
     """Lay the machines side by side, quiet events first, and find a shortest path for each."""
     counts = [len(machine.states) for machine in machines]
@@ -262,12 +277,17 @@ def _shortest(tables: Tables, u: int) -> int:
     return -1 if length == UNREACHED else int(length)
 
 
+def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:
+    """Return the propositions and features that machines read, in order of appearance."""
+    return list(dict.fromkeys(leaf for m in machines for edge in m.edges for leaf in _leaves_of(edge)))
+
+
 def _leaves_of(edge: Edge) -> Iterable[Leaf]:
     yield from leaves(edge.guard)
     yield from leaves(edge.reward)
 
 
-def _check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
+def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
     """Refuse distances to object types that the map does not have."""
     for machine in machines:
         for edge in machine.edges:

@@ -14,6 +14,7 @@ from fastrm.arrays import aligned_full
 from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig, check_whole
 from fastrm.errors import ConfigError, did_you_mean
+from fastrm.exact.score import optimal_arps
 from fastrm.kernels import crm, hrm, qrm, rng, rollout
 from fastrm.kernels.agents import AGENT, EPISODE, TASK, Log, Rule, begin
 from fastrm.kernels.tables import N_ACTIONS, SUCCESS
@@ -102,7 +103,7 @@ def train(
     shaping : bool
         Learn from rewards shaped by the potentials of the machine.
     optimum : sequence of float, optional
-        The unit of the score, per machine: expected task reward per step of the best policy.
+        The unit of the score, per machine; by default the exact `optimal_arps` for this gamma and epsilon.
     episodes : bool
         Keep reward and length of every episode.
     config : LearnerConfig, optional
@@ -169,7 +170,7 @@ class Batch:
         self.options = build_options(problem, self.reward, self.config) if algo == "hrm" else None
         self.tasks = np.zeros(len(problem.machines), dtype=TASK)
         self.tasks["first_u"], self.tasks["own_score"] = problem.tables.first_u, problem.tables.own_score
-        self.tasks["optimum"] = _check_optimum(problem, optimum)
+        self.tasks["optimum"] = _check_optimum(problem, self.config, optimum)
         self.q, self.controller = self._blank_tables()
         self.agents = np.zeros(len(self.seeds), dtype=AGENT)
         rng.seed_runs(self.agents, np.array(self.seeds, dtype=np.uint64))
@@ -312,9 +313,9 @@ def _check_request(algo: str, steps: int, seeds: Sequence[int], shaping: bool) -
         raise ConfigError(f"shaping={shaping!r}: must be True or False")
 
 
-def _check_optimum(problem: Problem, optimum: Sequence[float] | None) -> Array:
+def _check_optimum(problem: Problem, config: LearnerConfig, optimum: Sequence[float] | None) -> Array:
     if optimum is None:
-        return np.ones(len(problem.machines))
+        return np.array(optimal_arps(problem, config.gamma, config.epsilon))
     unit = np.array(optimum, dtype=np.float64)
     if unit.shape != (len(problem.machines),) or not (np.isfinite(unit) & (unit > 0)).all():
         raise ConfigError(f"optimum={optimum!r}: must be a positive number per machine ({len(problem.machines)})")

@@ -9,6 +9,6 @@ if __name__ != "fastrm.kernels":
 from fastrm.kernels import _jit
 
 with _jit.house_cache():
-    from fastrm.kernels import agents, crm, grid, hrm, policy, product, qrm, rng, rollout, simd, tables, td
+    from fastrm.kernels import agents, crm, dp, grid, hrm, policy, product, qrm, rng, rollout, simd, tables, td
 
-__all__ = ["agents", "crm", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout", "simd", "tables", "td"]
+__all__ = ["agents", "crm", "dp", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout", "simd", "tables", "td"]

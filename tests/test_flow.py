@@ -6,7 +6,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "machine", "maps", "config", "kernels", "features", "compiler", "options", "training", "bench",
+    "machine", "maps", "config", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
+    "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
+    "training", "bench",
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from fastrm.errors import FastrmError
 OK, FAILED, BAD_INPUT, KILLED = 0, 1, 2, 130
 
 COMMANDS = {
+    "check": "does the optimal policy take a shortest path? witness and thresholds",
     "speed": "steps per second of every kernel, beside hand-written C and naive Python",
 }
 """Name and one line of help; the module of the same name adds the arguments and runs."""

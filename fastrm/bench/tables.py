@@ -6,6 +6,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from fastrm.maps import GridMap
+
+MAX_DRAWN = 80
 
 
 def print_speed(report: dict[str, Any]) -> None:
@@ -31,6 +36,66 @@ def print_speed(report: dict[str, Any]) -> None:
         table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in ("qrm", "crm", "hrm")))
     console.print(table)
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
+
+
+_COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
+
+
+def print_check(grid: GridMap, report: dict[str, Any]) -> None:
+    """Print the report of ``check``."""
+    console = Console(highlight=False)
+    verdict = report["verdict"]
+    console.print(f"[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/] at gamma {report['gamma']:g}")
+    if report["reason"]:
+        console.print(f"no verdict: {report['reason']}")
+    length = "never finishes" if report["optimal_length"] is None else f"{report['optimal_length']} steps"
+    console.print(f"  optimal policy   {length}, return {report['optimal_return']:.8g}")
+    console.print(f"  shortest path    {report['shortest_length']} steps, return {report['shortest_return']:.8g}")
+    console.print(f"  optimal ARpS     {report['optimal_arps']:.8g} (task reward per step, epsilon 0.1)")
+    if "critical_reward" in report:
+        _print_thresholds(console, report)
+    if report["leaves_at"]:
+        row, column = report["leaves_at"]
+        console.print(f"  leaves the shortest routes at row {row}, column {column}; machine state {report['state']}")
+    for finding in report.get("findings", ()):
+        console.print(f"  [yellow]{finding['kind']}[/]: {finding['message']}")
+    for warning in report["warnings"]:
+        console.print(f"  [yellow]warning[/]: {warning}")
+    if max(grid.size) <= MAX_DRAWN:
+        console.print(draw_witness(grid, report))
+    else:
+        console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
+
+
+def _print_thresholds(console: Console, report: dict[str, Any]) -> None:
+    console.print(f"  terminal reward  above {report['critical_reward']:.8g} every optimal path is a shortest one")
+    if report["critical_step_reward"] is not None:
+        console.print(f"  step reward      below {report['critical_step_reward']:.8g}")
+    low, high = report["gamma_interval"] or (None, None)
+    interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
+    console.print(f"  gamma            {interval}")
+    hrm = "never finishes" if report["hrm_length"] is None else f"{report['hrm_length']} steps"
+    console.print(f"  HRM settles on   {hrm}, losing {report['hrm_regret']:.6g} of return")
+
+
+def draw_witness(grid: GridMap, report: dict[str, Any]) -> Text:
+    """Draw the map with the path of the optimal policy (o), its loop (@) and where it leaves the shortest route (!)."""
+    tiles = [list(row) for row in grid.rows]
+    marks = [(report["path"], "o"), (report["loop"], "@"), ([report["leaves_at"]] if report["leaves_at"] else [], "!")]
+    styles: dict[tuple[int, int], str] = {}
+    for cells, mark in marks:
+        for row, column in cells:
+            styles[row, column] = {"o": "green", "@": "bold red", "!": "bold yellow"}[mark]
+            if tiles[row][column] in " o@":
+                tiles[row][column] = mark
+    text = Text()
+    for r, line in enumerate(tiles):
+        for c, tile in enumerate(line):
+            text.append("#" if tile == "X" else tile, styles.get((r, c), "dim" if tile == "X" else ""))
+        text.append("\n")
+    text.append("o optimal path" + ("   @ its loop" if report["loop"] else ""))
+    text.append("   ! leaves the shortest routes" if report["leaves_at"] else "")
+    return text
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -1,0 +1,155 @@
+"""What HRM settles on: recursively optimal options, and the best controller over them.
+
+An option is trained for its own goal alone: machine reward, plus r_max for reaching the goal and r_min for going
+elsewhere. Its policy is the same wherever it is used, so it heads for the nearest target whatever comes after. The
+controller's value is V(s, u) = max over options of G + gamma^n V(s', u'), where following the option from s earns G and
+leaves machine state u after n steps for u' in cell s'. The path of that fixed point can be longer than the optimum; its
+regret is known without training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fastrm.compiler import Problem
+from fastrm.config import LearnerConfig
+from fastrm.errors import ConfigError
+from fastrm.exact.solve import Cell, as_cells, check_gamma, follow_option, solve, value_and_policy
+from fastrm.kernels.tables import LIVE, SUCCESS
+from fastrm.options import build_options, learned_rewards
+
+_ROUNDS = 100_000
+
+
+@dataclass(frozen=True)
+class HrmFixedPoint:
+    """The path that HRM settles on, beside the optimum."""
+
+    path: tuple[Cell, ...]
+    """Cells from the start; where an option never ends, up to the end of its first loop."""
+    length: int | None
+    """Steps to complete the task, None if an option never ends or the task fails."""
+    value: float
+    """Discounted reward of that path."""
+    optimal_length: int | None
+    """Steps of the globally optimal policy."""
+    optimal_value: float
+    """Discounted reward of the globally optimal policy."""
+    shortest: int
+    """Length of a shortest path."""
+
+    @property
+    def regret(self) -> float:
+        """Discounted reward lost against the optimum."""
+        return self.optimal_value - self.value
+
+    @property
+    def extra_steps(self) -> int | None:
+        """Steps beyond a shortest path, None if the task is not completed."""
+        return None if self.length is None else self.length - self.shortest
+
+
+class _Outcome(NamedTuple):
+    """Where an option leads from one cell."""
+
+    cells: tuple[int, ...]
+    gain: float
+    discount: float
+    then: tuple[int, int] | None  # cell and machine state, None for the end or an option that never ends
+    succeeds: bool
+
+
+def hrm_fixed_point(
+    problem: Problem, gamma: float = 0.9, machine: int = 0, config: LearnerConfig | None = None
+) -> HrmFixedPoint:
+    """Find the path that HRM settles on when every option and the controller are learned perfectly.
+
+    Ties between options, and between actions of an option, go to the highest index; a run may settle on any of them.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
+    >>> hrm_fixed_point(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b"))).extra_steps
+    0
+    """
+    check_gamma(gamma)
+    if gamma == 1:
+        raise ConfigError("gamma=1: the fixed point of HRM needs a gamma below 1")
+    tables, config = problem.tables, config or LearnerConfig()
+    rewards = learned_rewards(problem, gamma, shaping=False)
+    options = build_options(problem, rewards, config)
+    n_o = len(options.owner)
+    ends = options.delta == n_o
+    ends[:, n_o:] = False
+    as_states = tables._replace(
+        delta=options.delta, outcome=ends.astype(np.uint8), reward=options.reward, n_u=n_o
+    )  # every option is a state of its own
+    _, policy, _ = value_and_policy(as_states, options.reward, gamma)
+
+    known: dict[tuple[int, int], list[_Outcome]] = {}
+    start = tables.start, int(tables.first_u[machine])
+    todo = [start]
+    while todo:
+        s, u = todo.pop()
+        if (s, u) not in known:
+            mine = range(int(options.first[u]), int(options.first[u + 1]))
+            known[s, u] = [_play(problem, policy[:, o], s, u, gamma) for o in mine]
+            todo += [outcome.then for outcome in known[s, u] if outcome.then is not None]
+    value = dict.fromkeys(known, 0.0)
+    for _ in range(_ROUNDS):
+        change = 0.0
+        for pair, outcomes in known.items():
+            best = max(_return(outcome, value) for outcome in outcomes)
+            change = max(change, abs(best - value[pair]) / max(abs(best), abs(value[pair]), 1e-300))
+            value[pair] = best
+        if change < 1e-14:
+            break
+    cells, succeeds = _walk(known, value, start)
+    optimum = solve(problem, gamma, machine)
+    return HrmFixedPoint(
+        path=as_cells(problem, cells),
+        length=len(cells) - 1 if succeeds else None,
+        value=value[start],
+        optimal_length=optimum.length,
+        optimal_value=float(optimum.value[start]),
+        shortest=problem.shortest[machine],
+    )
+
+
+def _return(outcome: _Outcome, value: dict[tuple[int, int], float]) -> float:
+    return outcome.gain if outcome.then is None else outcome.gain + outcome.discount * value[outcome.then]
+
+
+def _play(problem: Problem, policy: np.ndarray, s: int, u: int, gamma: float) -> _Outcome:
+    """Follow an option from cell s until machine state u is left, for ever if it never is."""
+    tables = problem.tables
+    cells, paid, loop, e = follow_option(tables, policy, s, u)
+    gain, discount = 0.0, 1.0
+    for reward in paid:
+        gain += discount * reward
+        discount *= gamma
+    if loop is not None:
+        prefix = sum(gamma**k * reward for k, reward in enumerate(paid[:loop]))
+        around = sum(gamma**k * reward for k, reward in enumerate(paid[loop:]))
+        gain = prefix + gamma**loop * around / (1 - gamma ** (len(paid) - loop))
+        return _Outcome(tuple(cells), gain, 0.0, None, False)
+    outcome = tables.outcome[e, u]
+    then = (cells[-1], int(tables.delta[e, u])) if outcome == LIVE else None
+    return _Outcome(tuple(cells), gain, discount, then, bool(outcome == SUCCESS))
+
+
+def _walk(
+    known: dict[tuple[int, int], list[_Outcome]], value: dict[tuple[int, int], float], start: tuple[int, int]
+) -> tuple[list[int], bool]:
+    """Follow the best options from the start; return the cells and whether the task is completed."""
+    pair: tuple[int, int] | None = start
+    cells, seen, succeeds = [start[0]], set(), False
+    while pair is not None and pair not in seen:
+        seen.add(pair)
+        returns = [(_return(outcome, value), o) for o, outcome in enumerate(known[pair])]
+        outcome = known[pair][max(returns)[1]]
+        cells += outcome.cells[1:]
+        pair, succeeds = outcome.then, outcome.succeeds
+    return cells, succeeds and pair is None

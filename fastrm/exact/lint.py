@@ -1,0 +1,141 @@
+"""A linter for machines: everything that is wrong or suspicious, not only the first thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastrm.compiler import Evaluator, Problem, check_features, compile, leaves_read
+from fastrm.config import Profile
+from fastrm.errors import FastrmError, place
+from fastrm.exact.guarantees import guarantee
+from fastrm.exact.solve import as_cells, follow, solve_rewards
+from fastrm.features import Metric, Terrain, find_events
+from fastrm.formats.draft import Draft
+from fastrm.kernels.tables import LIVE
+from fastrm.machine import RewardMachine, structural_faults
+from fastrm.maps import GridMap
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a machine should be looked at for."""
+
+    kind: str
+    """``structure``, ``edges``, ``task``, ``farming`` or ``procrastination``."""
+    message: str
+    state: str = ""
+    """The machine state where it happens, if one does."""
+    is_error: bool = True
+    """Whether the machine cannot be used at all; else it may be meant."""
+
+
+def lint(
+    machine: Draft,
+    grid: GridMap | None = None,
+    gamma: float = 0.9,
+    profile: str | Profile = "clean",
+    metric: Metric = "manhattan",
+) -> list[Finding]:
+    """Report what is wrong with a machine, by itself or on a map.
+
+    By itself: unreachable and dead states, missing terminals. On a map: overlapping edges and gaps of every state,
+    tasks that cannot be completed, rewards that can be farmed for ever, and procrastination, where an optimal policy
+    hovers because finishing is worse.
+
+    Parameters
+    ----------
+    machine : RewardMachine or Draft
+        A machine, or what ``fastrm.formats.read`` made of a file that is not a sound machine.
+    grid : GridMap, optional
+        The map.
+    gamma : float
+        Discount factor, below 1.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
+    >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)
+    >>> [(finding.kind, finding.state) for finding in lint(numeric, grid)]
+    [('procrastination', 'u0')]
+    """
+    faults = [
+        Finding("structure", f"{place(machine.source, line)}{message}") for line, message in structural_faults(machine)
+    ]
+    if faults or grid is None:
+        return faults
+    sound = RewardMachine.from_draft(machine)
+    profile = profile if isinstance(profile, Profile) else Profile.named(profile)
+    faults = _edge_faults(sound, Terrain.survey(grid, metric), profile)
+    if faults:
+        return faults
+    try:
+        problem = compile(grid, sound, profile, metric)
+    except FastrmError as fault:
+        return [Finding("task", str(fault))]
+    return [*_farming(problem, gamma), *_procrastination(problem, gamma)]
+
+
+def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> list[Finding]:
+    """Find overlaps, gaps and rewards that are not finite, state by state."""
+    try:
+        check_features((machine,), terrain)
+    except FastrmError as fault:
+        return [Finding("task", str(fault))]
+    evaluator = Evaluator(machine, find_events(terrain, leaves_read([machine])), terrain, profile)
+    part, findings = evaluator.blank(), []
+    for v, edges in enumerate(evaluator.edges_by_state()):
+        try:
+            evaluator.run_state(part, v, edges)
+        except FastrmError as fault:
+            findings.append(Finding("edges", str(fault), machine.states[v]))
+    return findings
+
+
+def _farming(problem: Problem, gamma: float) -> list[Finding]:
+    """Find a loop that pays: the best policy that never ends an episode, and what its loop earns."""
+    tables = problem.tables
+    ends = tables.outcome != LIVE
+    shunned = -1e3 * (float(np.abs(tables.reward).max()) + 1.0) / (1.0 - gamma)
+    reward = np.where(ends, shunned, tables.reward)
+    policy = solve_rewards(problem, reward, gamma).policy
+    path, loop, _ = follow(tables, policy, int(tables.first_u[0]))
+    if loop is None:
+        return []
+    round_trip = [*path[loop:], path[loop]]
+    earned = sum(float(tables.reward[tables.event[s, policy[s, u]], u]) for s, u in round_trip[:-1])
+    if earned <= 0:
+        return []
+    state = problem.states[round_trip[0][1]][1]
+    cells = as_cells(problem, [s for s, _ in round_trip])
+    return [
+        Finding(
+            "farming",
+            f"state {state} can be farmed for ever: the loop {_trail(cells)} earns {earned:g} every "
+            f"{len(cells) - 1} steps",
+            state,
+            is_error=False,
+        )
+    ]
+
+
+def _procrastination(problem: Problem, gamma: float) -> list[Finding]:
+    verdict = guarantee(problem, gamma)
+    if verdict.verdict != "never finishes":
+        return []
+    witness = verdict.witness
+    return [
+        Finding(
+            "procrastination",
+            f"in state {witness.state} an optimal policy hovers for ever ({_trail((*witness.loop, witness.loop[0]))}): "
+            f"that returns {witness.optimal_return:.6g}, finishing by a shortest path {witness.shortest_return:.6g}; "
+            f"a terminal reward above {verdict.critical_reward:.6g} would make finishing optimal",
+            witness.state,
+            is_error=False,
+        )
+    ]
+
+
+def _trail(cells: tuple[tuple[int, int], ...]) -> str:
+    shown = [f"({row},{column})" for row, column in cells]
+    return " ".join(shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-2:]])

@@ -1,0 +1,97 @@
+"""Exact arithmetic where floating point cannot tell two returns apart.
+
+Numbers are taken as they are written: a discount of 0.9 is 9/10 and a reward of 0.1 is 1/10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+
+class Move(NamedTuple):
+    """One action of a pair: what it pays, and the pair it leads to, None for the end."""
+
+    action: int
+    paid: Fraction
+    then: int | None
+
+
+def as_written(number: float) -> Fraction:
+    """Return the number that a float was written as.
+
+    >>> as_written(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(repr(float(number)))
+
+
+def path_return(paid: Sequence[Fraction], loop: int | None, gamma: Fraction) -> Fraction:
+    """Return the discounted sum of rewards along a path; from index `loop` on the path repeats for ever.
+
+    >>> path_return([Fraction(1), Fraction(2)], 1, Fraction(1, 2))
+    Fraction(3, 1)
+    """
+    total = Fraction(0)
+    if loop is not None:
+        around = Fraction(0)
+        for reward in reversed(paid[loop:]):
+            around = reward + gamma * around
+        total = around / (1 - gamma ** (len(paid) - loop))
+        paid = paid[:loop]
+    for reward in reversed(paid):
+        total = reward + gamma * total
+    return total
+
+
+def optimal_moves(moves: Mapping[int, Sequence[Move]], policy: dict[int, int], gamma: Fraction) -> dict[int, int]:
+    """Return, a bit per action, exactly the optimal actions of every pair, by policy iteration on rationals.
+
+    Parameters
+    ----------
+    moves
+        The moves to choose from, per pair; they lead to pairs of the mapping only.
+    policy
+        The index into ``moves[x]`` to begin with; a good guess saves rounds.
+    gamma
+        The discount, below 1.
+    """
+    while True:
+        value = _evaluate(moves, policy, gamma)
+        better = False
+        for x, choices in moves.items():
+            returns = [_return(move, value, gamma) for move in choices]
+            best = max(range(len(choices)), key=returns.__getitem__)
+            if returns[best] > returns[policy[x]]:
+                policy[x] = best
+                better = True
+        if not better:
+            break
+    return {
+        x: sum(1 << move.action for move in choices if _return(move, value, gamma) == value[x])
+        for x, choices in moves.items()
+    }
+
+
+def _return(move: Move, value: Mapping[int, Fraction], gamma: Fraction) -> Fraction:
+    return move.paid if move.then is None else move.paid + gamma * value[move.then]
+
+
+def _evaluate(moves: Mapping[int, Sequence[Move]], policy: Mapping[int, int], gamma: Fraction) -> dict[int, Fraction]:
+    value: dict[int, Fraction] = {}
+    for first in moves:
+        trail: list[int] = []
+        place: dict[int, int] = {}
+        x: int | None = first
+        while x is not None and x not in value and x not in place:
+            place[x] = len(trail)
+            trail.append(x)
+            x = moves[x][policy[x]].then
+        if x is not None and x in place:
+            loop = [moves[y][policy[y]].paid for y in trail[place[x] :]]
+            value[x] = path_return(loop, 0, gamma)
+        for y in reversed(trail):
+            if y not in value:
+                value[y] = _return(moves[y][policy[y]], value, gamma)
+    return value

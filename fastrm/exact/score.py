@@ -1,0 +1,31 @@
+"""The unit of the score: expected task reward per step of the best policy for the task itself."""
+
+from __future__ import annotations
+
+import weakref
+
+from fastrm.compiler import Problem
+from fastrm.exact.solve import solve_rewards, task_reward
+
+_known: weakref.WeakKeyDictionary[Problem, dict[tuple[float, float], tuple[float, ...]]] = weakref.WeakKeyDictionary()
+
+
+def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
+    r"""Return the optimal average reward per step of every task of a problem.
+
+    The policy is optimal for the task reward, 1 on success (for machines in the reference's format, for the rewards
+    they pay), and acts epsilon-greedily without step limit. So all kinds of machine for one task share one unit.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
+    (0.5,)
+    """
+    known = _known.setdefault(problem, {})
+    if (gamma, epsilon) not in known:
+        twin = task_reward(problem.tables)
+        known[gamma, epsilon] = tuple(
+            solve_rewards(problem, problem.tables.reward if m.score == "own" else twin, gamma, i).arps(epsilon)
+            for i, m in enumerate(problem.machines)
+        )
+    return known[gamma, epsilon]

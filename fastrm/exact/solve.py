@@ -1,0 +1,299 @@
+"""The optimum of a problem, with a proven bound on its error.
+
+Values are found by alternating sweeps of value iteration and then policy iteration; a deterministic policy is evaluated
+in closed form, its loops as geometric series. Two bounds enclose the optimum: the policy's value less its rounding, and
+the value plus the largest discounted sum of Bellman residuals that any path can collect. Both are relative to the size
+of the values along the way, so they hold up where gamma^length is far below machine precision. Where two actions cannot
+be told apart within the bounds, and it matters, the choice is settled in rational arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.compiler import Problem
+from fastrm.config import check_number, check_whole
+from fastrm.errors import ConfigError
+from fastrm.exact.rational import Move, as_written, optimal_moves
+from fastrm.kernels import dp
+from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS, Tables
+
+Array = npt.NDArray[Any]
+Cell = tuple[int, int]
+
+EXACT_LIMIT = 3000
+"""Pairs of cell and state up to which ties are settled in rational arithmetic."""
+_SWEEPS = 400
+_ROUNDS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The optimal policy of one machine of a problem."""
+
+    problem: Problem
+    machine: int
+    gamma: float
+    reward: Array
+    """What every event pays in every state, [n_e, n_cols]."""
+    value: Array
+    """Value of every cell and machine state, [n_s, n_u]."""
+    error: Array
+    """Proven bound on the error of each value, [n_s, n_u]."""
+    optimal: Array
+    """A bit per action, [n_s, n_u]: all optimal actions; exactly these where `undecided` is None and play can lead."""
+    policy: Array
+    """Optimal action, ties to the highest index, [n_s, n_u]."""
+    undecided: str | None
+    """Why ties could not be settled, None where all could."""
+
+    @property
+    def tables(self) -> Tables:
+        """The arrays of the problem."""
+        return self.problem.tables
+
+    @property
+    def first_u(self) -> int:
+        """Start column of the machine."""
+        return int(self.tables.first_u[self.machine])
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
+        """The (cell number, state column) pairs of the optimal path, where it repeats, and whether it succeeds."""
+        return follow(self.tables, self.policy, self.first_u)
+
+    @property
+    def path(self) -> tuple[Cell, ...]:
+        """Cells of the optimal path from the start; one that never finishes is cut where it begins to repeat."""
+        return as_cells(self.problem, [s for s, _ in self.pairs[0]])
+
+    @property
+    def length(self) -> int | None:
+        """Steps in which the optimal policy completes the task, None if it never does."""
+        return len(self.pairs[0]) - 1 if self.pairs[2] else None
+
+    @property
+    def shortest(self) -> int:
+        """Length of a shortest path that completes the task."""
+        return self.problem.shortest[self.machine]
+
+    @property
+    def error_bound(self) -> float:
+        """Proven bound on the error of all values."""
+        return float(self.error.max())
+
+    def arps(self, epsilon: float = 0.1, horizon: int | None = None) -> float:
+        """Return the expected task reward per step of an episode played epsilon-greedily.
+
+        Parameters
+        ----------
+        epsilon : float
+            Probability of a random action.
+        horizon : int, optional
+            Steps after which an episode is cut off; without limit by default.
+        """
+        check_number("epsilon", epsilon, 0, 1)
+        if horizon is not None:
+            check_whole("horizon", horizon, 1, 2**31)
+        own = self.problem.machines[self.machine].score == "own"
+        worth = self.tables.reward if own else task_reward(self.tables)
+        if horizon is None and epsilon == 0 and not self.pairs[2]:
+            return 0.0
+        shape = (len(self.tables.next_s), self.tables.reward.shape[1])
+        scratch = [np.empty(shape) for _ in range(4)]
+        total, _ = dp.arrival(
+            self.tables, worth, self.policy, self.first_u, float(epsilon), horizon or 2**31, 1e-13, *scratch
+        )
+        return float(total)
+
+
+def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
+    """Find the optimal policy for the rewards a machine pays.
+
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines.
+    gamma : float
+        Discount factor, above 0 and at most 1.
+    machine : int
+        Which machine of a multi-task problem.
+
+    Raises
+    ------
+    ConfigError
+        When gamma is out of range, or is 1 and some loop pays for ever.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
+    >>> best = solve(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b")))
+    >>> best.length == best.shortest
+    True
+    """
+    return solve_rewards(problem, problem.tables.reward, gamma, machine)
+
+
+def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 0) -> Solution:
+    """Like `solve`, for other rewards on the same events."""
+    check_gamma(gamma)
+    check_whole("machine", machine, 0, len(problem.machines) - 1)
+    tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
+    value, policy, error = value_and_policy(tables, reward, gamma)
+    mask = np.empty(policy.shape, dtype=np.uint8)
+    dp.candidates(tables, reward, gamma, value, error, mask)
+    undecided = _settle(problem, reward, gamma, machine, policy, mask)
+    highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
+    return Solution(
+        problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest[mask], undecided
+    )
+
+
+def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:
+    """Return optimal values [n_s, n_cols], a policy [n_s, n_u], and bounds on the errors of the values."""
+    value = np.zeros((len(tables.next_s), reward.shape[1]))
+    error, policy = np.zeros_like(value), np.zeros((len(value), tables.n_u), dtype=np.int8)
+    if gamma == 1.0:
+        _iterate_undiscounted(tables, reward, value, policy)
+        error[:, : tables.n_u] = 1e-9 * (1.0 + np.abs(value[:, : tables.n_u]))
+    else:
+        _iterate(tables, reward, gamma, value, policy, error)
+    return value, policy, error
+
+
+def check_gamma(gamma: float) -> None:
+    """Refuse a discount that is not above 0 and at most 1."""
+    check_number("gamma", gamma, 0, 1)
+    if gamma == 0:
+        raise ConfigError("gamma=0: must be above 0 and at most 1")
+
+
+def task_reward(tables: Tables) -> Array:
+    """Return the rewards of the Boolean twin: 1 for success, else 0."""
+    twin: Array = (tables.outcome == SUCCESS).astype(np.float64)
+    return twin
+
+
+def _iterate(tables: Tables, reward: Array, gamma: float, value: Array, policy: Array, error: Array) -> None:
+    """Sweep until the values hardly move, then improve the policy until nothing is better."""
+    forwards, change, count = True, 1.0, 0
+    while change > 1e-7 and count < _SWEEPS:
+        change = dp.sweep(tables, reward, gamma, value, policy, forwards)
+        forwards, count = not forwards, count + 1
+    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
+    for _ in range(_ROUNDS):
+        dp.evaluate(tables, reward, gamma, policy, value, error, order, seen)
+        if not dp.improve(tables, reward, gamma, value, policy):
+            break
+    above = np.empty_like(value)
+    dp.excess(tables, reward, gamma, value, above)
+    np.maximum(error, above, out=error)
+
+
+def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: Array) -> None:
+    """Sweep until nothing moves; without a discount that takes no longer than the longest simple path, or for ever."""
+    forwards = True
+    for count in range(2 * policy.size + 10):
+        before = value.copy() if count >= policy.size else None
+        if dp.sweep(tables, reward, 1.0, value, policy, forwards) == 0.0:
+            return
+        forwards = not forwards
+        if before is not None and (value > before).any():
+            s, u = np.argwhere(value > before)[0]
+            raise ConfigError(
+                f"gamma=1: a loop through cell number {s} in state column {u} pays for ever, so the sum of rewards has "
+                "no bound; use a gamma below 1"
+            )
+    raise ConfigError("gamma=1: the values do not settle; use a gamma below 1")
+
+
+def _settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: Array, mask: Array) -> str | None:
+    """Where play can lead from the start, keep only actions that are exactly optimal. `mask` is updated.
+
+    Nothing needs settling where every pair has one candidate. Returns why it could not be done, or None.
+    """
+    tables = problem.tables
+    n_u = tables.n_u
+    seen, queue = np.empty(policy.size, dtype=np.uint8), np.empty(policy.size, dtype=np.int64)
+    count = dp.reach(tables, mask, int(tables.first_u[machine]), seen, queue)
+    pairs = queue[:count]
+    here = mask.reshape(-1)[pairs]
+    if not (here & (here - 1)).any():
+        return None
+    if gamma == 1.0:
+        return "gamma = 1 leaves the order of rewards open; every path of equal reward counts as optimal"
+    if count > EXACT_LIMIT:
+        direct = np.empty_like(mask)
+        distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
+        dp.steps_to_go(tables, distance)
+        dp.direct_actions(tables, distance, direct)
+        if not (here & ~direct.reshape(-1)[pairs]).any():
+            return None  # whichever of them is optimal, it begins a shortest path
+        return (
+            f"{count} pairs of cell and state have returns that floating point cannot tell apart; "
+            f"rational arithmetic is used up to {EXACT_LIMIT}"
+        )
+    exact: dict[float, Fraction] = {}
+    moves: dict[int, list[Move]] = {}
+    start: dict[int, int] = {}
+    for x in pairs.tolist():
+        s, u = divmod(x, n_u)
+        moves[x] = []
+        for a in range(N_ACTIONS):
+            if mask[s, u] >> a & 1:
+                e = tables.event[s, a]
+                paid = float(reward[e, u])
+                exact.setdefault(paid, as_written(paid))
+                live = tables.outcome[e, u] == LIVE
+                then = int(tables.next_s[s, a]) * n_u + int(tables.delta[e, u]) if live else None
+                if a == policy[s, u]:
+                    start[x] = len(moves[x])
+                moves[x].append(Move(a, exact[paid], then))
+        start.setdefault(x, 0)
+    flat = mask.reshape(-1)
+    for x, actions in optimal_moves(moves, start, as_written(gamma)).items():
+        flat[x] = actions
+    return None
+
+
+def follow(tables: Tables, policy: Array, u: int) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
+    """Follow a policy from the start: the pairs visited, the index it returns to or None, and whether it succeeds."""
+    pair = (tables.start, u)
+    trail: dict[tuple[int, int], int] = {}
+    while pair not in trail:
+        trail[pair] = len(trail)
+        s, v = pair
+        a = policy[s, v]
+        e = tables.event[s, a]
+        pair = int(tables.next_s[s, a]), int(tables.delta[e, v])
+        if tables.outcome[e, v] != LIVE:
+            return (*trail, pair), None, bool(tables.outcome[e, v] == SUCCESS)
+    return tuple(trail), trail[pair], False
+
+
+def follow_option(tables: Tables, policy: Array, s: int, u: int) -> tuple[list[int], list[float], int | None, int]:
+    """Follow a policy over cells while machine state u lasts.
+
+    Returns the cells visited, the rewards paid, the index the cells return to (None if u is left) and the last event.
+    """
+    trail: dict[int, int] = {}
+    paid: list[float] = []
+    while s not in trail:
+        trail[s] = len(trail)
+        a = policy[s]
+        e = int(tables.event[s, a])
+        paid.append(float(tables.reward[e, u]))
+        s = int(tables.next_s[s, a])
+        if tables.delta[e, u] != u:
+            return [*trail, s], paid, None, e
+    return [*trail, s], paid, trail[s], e
+
+
+def as_cells(problem: Problem, numbers: list[int]) -> tuple[Cell, ...]:
+    """Return rows and columns of numbered cells."""
+    return tuple((row, column) for row, column in problem.terrain.cells[numbers].tolist())

@@ -1,0 +1,148 @@
+"""How large the rewards must be: the smallest terminal reward, the largest step reward, the discounts that work.
+
+A path P that succeeds after l steps returns C(P) + gamma^(l-1) R, where R is the terminal reward and C the rest; one
+that never succeeds returns C(P). Let L be the shortest length and C_L the largest C of a shortest path. As R grows, no
+path gains more than a shortest one, so there is one threshold
+
+    R* = sup over all other paths P of (C(P) - C_L) / (gamma^(L-1) - gamma^(l-1)),
+
+the second power being 0 for paths that never succeed. Starting where not succeeding is optimal, R is raised to where
+the optimal path at R ties with the shortest ones, until the optimal path is a shortest one (Newton's method on a
+convex, piecewise linear function: it needs a handful of rounds). Along the paths R is evaluated in rationals.
+
+Only the ratio of the terminal reward to all others matters, so the rewards on the way may grow by the factor R / R*.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.compiler import Problem
+from fastrm.errors import ConfigError
+from fastrm.exact.rational import as_written, path_return
+from fastrm.exact.solve import follow, solve_rewards
+from fastrm.guards import constant
+from fastrm.kernels import dp
+from fastrm.kernels.tables import SUCCESS, Tables
+
+Array = npt.NDArray[Any]
+Pair = tuple[int, int]
+
+_ROUNDS = 200
+_GRID = 49
+
+
+def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fraction:
+    """Return the threshold R* of the terminal reward; every edge into a success is taken to pay R.
+
+    At R* itself a shortest path and another one are both optimal.
+    """
+    if gamma >= 1:
+        raise ConfigError("gamma=1: the threshold of the terminal reward needs a gamma below 1")
+    tables, g = problem.tables, as_written(gamma)
+    u, length = int(tables.first_u[machine]), problem.shortest[machine]
+    success = tables.outcome == SUCCESS
+    on_the_way = np.where(success, 0.0, tables.reward)
+    _, route = best_shortest_path(problem, on_the_way, gamma, machine)
+    direct, _, _ = _rest_of_return(tables, on_the_way, route, None, g)
+    terminal = Fraction(-(float(np.abs(on_the_way).max()) + 1.0) / (1.0 - gamma))
+    for _ in range(_ROUNDS):
+        reward = np.where(success, float(terminal), on_the_way)
+        policy = solve_rewards(problem, reward, gamma, machine).policy
+        path, loop, succeeds = follow(tables, policy, u)
+        rest, _, steps = _rest_of_return(tables, on_the_way, path, loop, g)
+        if succeeds and steps <= length:
+            break
+        weight = g ** (length - 1) - (g ** (steps - 1) if succeeds else 0)
+        raised = (rest - direct) / weight
+        if raised <= terminal:  # a tie within rounding: the threshold is reached
+            break
+        terminal = raised
+    return terminal
+
+
+def critical_scale(problem: Problem, machine: int, critical: float) -> float:
+    """Return the factor by which the rewards on the way may grow, infinite where they never mislead."""
+    edges = problem.machines[machine].edges
+    paid = [constant(e.reward) for e in edges if e.target in problem.machines[machine].success]
+    if critical <= 0:
+        return float("inf")
+    return min((float("nan") if r is None else r) for r in paid) / critical
+
+
+def critical_step_reward(problem: Problem, machine: int, scale: float) -> float | None:
+    """Return the largest step reward, where all rewards on the way are 0 or one positive constant."""
+    task = problem.machines[machine]
+    paid = {constant(e.reward) for e in task.edges if e.target not in task.success} - {0.0}
+    if len(paid) != 1 or (step := paid.pop()) is None or step < 0:
+        return None
+    return scale * step
+
+
+def interval(holds: Callable[[float], bool], gamma: float) -> tuple[float, float] | None:
+    """Return the ends of the interval of discounts around `gamma`, or nearest to it, on which `holds` is true."""
+    grid = sorted({*(np.arange(1, _GRID + 1) / (_GRID + 1)).tolist(), *([gamma] if gamma < 1 else [])})
+    for seed in sorted(grid, key=lambda g: abs(g - gamma)):
+        if holds(seed):
+            low = _edge(holds, seed, [g for g in reversed(grid) if g < seed], 0.0)
+            return low, _edge(holds, seed, [g for g in grid if g > seed], 1.0)
+    return None
+
+
+def _edge(holds: Callable[[float], bool], inside: float, points: Sequence[float], end: float) -> float:
+    """Walk outwards while the verdict holds, then bisect."""
+    outside = end
+    for point in points:
+        if not holds(point):
+            outside = point
+            break
+        inside = point
+    while abs(outside - inside) > 1e-6:
+        middle = (inside + outside) / 2
+        if holds(middle):
+            inside = middle
+        else:
+            outside = middle
+    return end if outside == end else inside
+
+
+def best_shortest_path(
+    problem: Problem, reward: Array, gamma: float, machine: int, distance: Array | None = None
+) -> tuple[float, tuple[Pair, ...]]:
+    """Return the largest return of a shortest path from the start, and the pairs it visits."""
+    tables = problem.tables
+    if distance is None:
+        distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
+        dp.steps_to_go(tables, distance)
+    flat = distance[:, : tables.n_u].reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    order = order[flat[order] < 2**30]
+    value = np.empty(distance.shape)
+    policy = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int8)
+    dp.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
+    u = int(tables.first_u[machine])
+    path, _, _ = follow(tables, policy, u)
+    return float(value[tables.start, u]), path
+
+
+def _rest_of_return(
+    tables: Tables, reward: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
+) -> tuple[Fraction, float, int]:
+    """Return what a path earns beside the terminal reward, exactly and in floats, and its length."""
+    visited = list(path) if loop is None else [*path, path[loop]]
+    paid = []
+    for (s, u), there in itertools.pairwise(visited):
+        moves = [e for a, e in enumerate(tables.event[s]) if _leads(tables, s, u, a, there)]
+        paid.append(as_written(max(float(reward[e, u]) for e in moves)))
+    exact = path_return(paid, loop, gamma)
+    return exact, float(exact), len(paid)
+
+
+def _leads(tables: Tables, s: int, u: int, a: int, there: Pair) -> bool:
+    return bool(tables.next_s[s, a] == there[0] and tables.delta[tables.event[s, a], u] == there[1])

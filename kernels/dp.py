@@ -1,0 +1,318 @@
+"""Dynamic programming on the product of cells and machine states.
+
+Values are laid out v[s, column], 0 from column n_u on, so that q(s, u, a) = r(e, u) + gamma v[s', delta(e, u)] needs no
+case for the end of an episode. Rewards are an argument: the machine's own, its Boolean twin, or any other of the same
+shape.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastrm.kernels._jit import jit, part
+from fastrm.kernels.tables import LIVE, N_ACTIONS
+
+EPS = 2.0**-52  # twice the rounding error of one operation, which covers the rounding of the bounds themselves
+
+
+@part
+def action_value(tables, reward, gamma, v, s, u, a):
+    """Return q(s, u, a)."""
+    e = tables.event[s, a]
+    return reward[e, u] + gamma * v[tables.next_s[s, a], tables.delta[e, u]]
+
+
+@jit
+def sweep(tables, reward, gamma, v, policy, forwards):
+    """Improve every value once, in place, in reading order or backwards.
+
+    `v` and `policy` int8 [n_s, n_u] are updated; an action is replaced only by a better one. Returns the largest change
+    relative to the larger of the two values.
+    """
+    n_s, change = tables.next_s.shape[0], 0.0
+    for k in range(n_s):
+        s = k if forwards else n_s - 1 - k
+        for u in range(tables.n_u):
+            best, choice = action_value(tables, reward, gamma, v, s, u, policy[s, u]), policy[s, u]
+            for a in range(N_ACTIONS):
+                q = action_value(tables, reward, gamma, v, s, u, a)
+                if q > best:
+                    best, choice = q, a
+            policy[s, u] = choice
+            gap, scale = abs(best - v[s, u]), max(abs(best), abs(v[s, u]))
+            if gap > change * scale:
+                change = gap / scale
+            v[s, u] = best
+    return change
+
+
+@jit
+def evaluate(tables, reward, gamma, policy, v, error, order, seen):
+    """Work out the value of a policy exactly up to rounding, and bound the rounding.
+
+    Every path of a deterministic policy ends or runs into a loop, whose value is a geometric series. `v` and `error`
+    float64 [n_s, n_cols] are overwritten; `order` int64 [n_s * n_u] and `seen` int64 [n_s * n_u] are scratch.
+    """
+    n_u = tables.n_u
+    v[:, :] = 0.0
+    error[:, :] = 0.0
+    seen[:] = 0
+    mark = 0
+    for first in range(seen.size):
+        if seen[first]:
+            continue
+        mark += 1
+        x, n = first, 0
+        while seen[x] == 0:
+            seen[x] = mark
+            order[n] = x
+            n += 1
+            s, u = x // n_u, x % n_u
+            e, s_next = tables.event[s, policy[s, u]], tables.next_s[s, policy[s, u]]
+            if tables.delta[e, u] == n_u:
+                break
+            x = np.int64(s_next) * n_u + tables.delta[e, u]
+        last = order[n - 1]
+        s, u = last // n_u, last % n_u
+        ends = tables.delta[tables.event[s, policy[s, u]], u] == n_u
+        if not ends and seen[x] == mark:  # the path ran into itself: x begins a loop
+            _close_loop(tables, reward, gamma, policy, v, error, order, n, x)
+        for k in range(n - 1, -1, -1):
+            s, u = order[k] // n_u, order[k] % n_u
+            a = policy[s, u]
+            e, s_next = tables.event[s, a], tables.next_s[s, a]
+            ahead = gamma * v[s_next, tables.delta[e, u]]
+            value = reward[e, u] + ahead
+            if not ends and order[k] == x and v[s, u] != 0.0:
+                continue  # the head of the loop is known already
+            v[s, u] = value
+            error[s, u] = gamma * error[s_next, tables.delta[e, u]] + EPS * (abs(ahead) + abs(value))
+
+
+@part
+def _close_loop(tables, reward, gamma, policy, v, error, order, n, head):
+    """Give the first pair of a loop its value, the series of the rewards around it. `v` and `error` are updated."""
+    n_u = tables.n_u
+    k = n - 1
+    while order[k] != head:
+        k -= 1
+    total, size, discount = 0.0, 0.0, 1.0
+    for j in range(k, n):
+        s, u = order[j] // n_u, order[j] % n_u
+        paid = reward[tables.event[s, policy[s, u]], u]
+        total += discount * paid
+        size += discount * abs(paid)
+        discount *= gamma
+    length = n - k
+    s, u = head // n_u, head % n_u
+    if gamma < 1.0:
+        v[s, u] = total / (1.0 - discount)
+        # the series, its sum and 1 - gamma^length each lose some rounding errors
+        error[s, u] = EPS * (length + 2) * (size / (1.0 - discount)) * (1.0 + length * discount / (1.0 - discount))
+    elif total != 0.0:
+        v[s, u] = np.inf if total > 0.0 else -np.inf
+
+
+@jit
+def excess(tables, reward, gamma, v, bound):
+    """Bound from above how much the optimum exceeds `v`, by sweeps over the residuals. `bound` is overwritten.
+
+    If B(s, u) >= gamma B(s', u') + residual(s, u, a) for all actions, the optimum is at most v + B. Such a B is found
+    to a tenth by value iteration and doubled.
+    """
+    n_s, n_u = tables.next_s.shape[0], tables.n_u
+    bound[:, :] = 0.0
+    change, sweeps = 1.0, 0
+    while change > 0.1 and sweeps < 100_000:
+        change = 0.0
+        for k in range(n_s):
+            s = k if sweeps % 2 == 0 else n_s - 1 - k
+            for u in range(n_u):
+                best = bound[s, u]
+                for a in range(N_ACTIONS):
+                    e, s_next = tables.event[s, a], tables.next_s[s, a]
+                    ahead = gamma * v[s_next, tables.delta[e, u]]
+                    q = reward[e, u] + ahead
+                    residual = max(q - v[s, u], 0.0) + EPS * (abs(ahead) + abs(q) + abs(v[s, u]))
+                    best = max(best, gamma * bound[s_next, tables.delta[e, u]] + residual)
+                if best > bound[s, u] * (1.0 + change):
+                    change = best / bound[s, u] - 1.0 if bound[s, u] > 0.0 else 1.0
+                bound[s, u] = best
+        sweeps += 1
+    bound *= 2.0
+    return change <= 0.1
+
+
+@jit
+def steps_to_go(tables, distance):
+    """Overwrite `distance` int32 [n_s, n_cols] with the steps from every pair to a success; a large number if none."""
+    far = np.int32(2**30)
+    n_s, n_u = tables.next_s.shape[0], tables.n_u
+    distance[:, :] = far
+    changed, forwards = True, True
+    while changed:
+        changed = False
+        for k in range(n_s):
+            s = k if forwards else n_s - 1 - k
+            for u in range(n_u):
+                best = distance[s, u]
+                for a in range(N_ACTIONS):
+                    e = tables.event[s, a]
+                    if tables.outcome[e, u] == 1:
+                        best = np.int32(1)
+                    elif tables.outcome[e, u] == LIVE:
+                        best = min(best, np.int32(distance[tables.next_s[s, a], tables.delta[e, u]] + 1))
+                if best < distance[s, u]:
+                    distance[s, u] = best
+                    changed = True
+        forwards = not forwards
+    return far
+
+
+@jit
+def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, mass, gained, mass_next, gained_next):
+    """Return the expected reward per step of one episode of the epsilon-greedy policy, sum over t of P(T = t) / t.
+
+    The distribution over (s, u) is pushed forward in time together with the reward gained so far; what has not ended
+    after t steps adds less than its mass over t, and the sum stops when that falls below `tolerance` or at `horizon`.
+    `worth` float64 [n_e, n_cols] is what a move pays; the four float64 [n_s, n_cols] are scratch. Also returns the
+    mass that had not ended.
+    """
+    n_s, n_u = tables.next_s.shape[0], tables.n_u
+    mass[:, :] = 0.0
+    gained[:, :] = 0.0
+    mass[tables.start, u] = 1.0
+    total, left, t = 0.0, 1.0, 0
+    while t < horizon and left > tolerance * (t + 1):
+        t += 1
+        mass_next[:, :] = 0.0
+        gained_next[:, :] = 0.0
+        left = 0.0
+        for s in range(n_s):
+            for v in range(n_u):
+                if mass[s, v] == 0.0:
+                    continue
+                for a in range(N_ACTIONS):
+                    share = epsilon / N_ACTIONS + (1.0 - epsilon if a == policy[s, v] else 0.0)
+                    if share == 0.0:
+                        continue
+                    e = tables.event[s, a]
+                    arrives = share * mass[s, v]
+                    brings = share * gained[s, v] + arrives * worth[e, v]
+                    if tables.outcome[e, v] != LIVE:
+                        total += brings / t
+                    else:
+                        mass_next[tables.next_s[s, a], tables.delta[e, v]] += arrives
+                        gained_next[tables.next_s[s, a], tables.delta[e, v]] += brings
+                        left += arrives
+        mass, mass_next = mass_next, mass
+        gained, gained_next = gained_next, gained
+    return total, left
+
+
+@jit
+def improve(tables, reward, gamma, v, policy):
+    """Replace every action by a clearly better one. `policy` is updated. Returns how many were replaced."""
+    replaced = 0
+    for s in range(tables.next_s.shape[0]):
+        for u in range(tables.n_u):
+            best, choice = action_value(tables, reward, gamma, v, s, u, policy[s, u]), policy[s, u]
+            for a in range(N_ACTIONS):
+                q = action_value(tables, reward, gamma, v, s, u, a)
+                if q > best and q - best > 8.0 * EPS * (abs(q) + abs(best)):
+                    best, choice = q, a
+            replaced += choice != policy[s, u]
+            policy[s, u] = choice
+    return replaced
+
+
+@jit
+def candidates(tables, reward, gamma, v, error, mask):
+    """Mark, a bit per action, all actions that may be optimal when `v` is off by at most `error`.
+
+    `mask` uint8 [n_s, n_u] is overwritten. Every action that really is optimal is marked.
+    """
+    for s in range(tables.next_s.shape[0]):
+        for u in range(tables.n_u):
+            surely = -np.inf
+            for a in range(N_ACTIONS):
+                q, slack = _value_and_slack(tables, reward, gamma, v, error, s, u, a)
+                surely = max(surely, q - slack)
+            mask[s, u] = 0
+            for a in range(N_ACTIONS):
+                q, slack = _value_and_slack(tables, reward, gamma, v, error, s, u, a)
+                if q + slack >= surely:
+                    mask[s, u] |= 1 << a
+
+
+@part
+def _value_and_slack(tables, reward, gamma, v, error, s, u, a):
+    e, s_next = tables.event[s, a], tables.next_s[s, a]
+    ahead = gamma * v[s_next, tables.delta[e, u]]
+    q = reward[e, u] + ahead
+    return q, gamma * error[s_next, tables.delta[e, u]] + 2.0 * EPS * (abs(ahead) + abs(q))
+
+
+@jit
+def reach(tables, mask, u, seen, queue):
+    """List the pairs that marked actions lead to from the start cell in state u.
+
+    `seen` uint8 [n_s * n_u] and `queue` int64 [n_s * n_u] are overwritten. Returns the number of pairs.
+    """
+    n_u = tables.n_u
+    seen[:] = 0
+    queue[0] = tables.start * n_u + u
+    seen[queue[0]] = 1
+    head, tail = 0, 1
+    while head < tail:
+        s, v = queue[head] // n_u, queue[head] % n_u
+        head += 1
+        for a in range(N_ACTIONS):
+            e = tables.event[s, a]
+            if mask[s, v] >> a & 1 and tables.outcome[e, v] == LIVE:
+                x = np.int64(tables.next_s[s, a]) * n_u + tables.delta[e, v]
+                if not seen[x]:
+                    seen[x] = 1
+                    queue[tail] = x
+                    tail += 1
+    return tail
+
+
+@jit
+def best_shortest(tables, reward, gamma, distance, order, v, policy):
+    """Find the best return of a shortest path from every pair; `order` lists the pairs by distance.
+
+    `v` float64 [n_s, n_cols] and `policy` int8 [n_s, n_u] are overwritten.
+    """
+    n_u = tables.n_u
+    v[:, :] = 0.0
+    for x in order:
+        s, u = x // n_u, x % n_u
+        best = -np.inf
+        for a in range(N_ACTIONS):
+            if is_direct(tables, distance, s, u, a):
+                q = action_value(tables, reward, gamma, v, s, u, a)
+                if q >= best:
+                    best = q
+                    policy[s, u] = a
+        v[s, u] = best
+
+
+@part
+def is_direct(tables, distance, s, u, a):
+    """Say whether an action is the first of a shortest path."""
+    e = tables.event[s, a]
+    if tables.outcome[e, u] != LIVE:
+        return tables.outcome[e, u] == 1 and distance[s, u] == 1
+    return distance[tables.next_s[s, a], tables.delta[e, u]] == distance[s, u] - 1
+
+
+@jit
+def direct_actions(tables, distance, mask):
+    """Mark the actions that are the first of a shortest path. `mask` uint8 [n_s, n_u] is overwritten."""
+    for s in range(tables.next_s.shape[0]):
+        for u in range(tables.n_u):
+            mask[s, u] = 0
+            for a in range(N_ACTIONS):
+                if is_direct(tables, distance, s, u, a):
+                    mask[s, u] |= 1 << a
