@@ -28,8 +28,9 @@ def must(*command, cwd):
 
 
 def tracked_modules():
-    files = must("git", "ls-files", "fastrm/*.py", "kernels/*.py", "fastrm/*.typed", "bench/*.toml", cwd=ROOT).split()
-    return {name if name.startswith("fastrm/") else f"fastrm/{name}" for name in files}
+    files = must("git", "ls-files", "fastrm", "kernels", "bench", cwd=ROOT).split()
+    inside = {"fastrm": "fastrm", "kernels": "fastrm/kernels", "bench": "fastrm/suites"}
+    return {inside[name.partition("/")[0]] + "/" + name.partition("/")[2] for name in files}
 
 
 def borrowed_packages(work):
@@ -57,9 +58,7 @@ def main():
         must("git", "clone", "-q", ROOT, clone, cwd=work)
         must(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", work, clone, cwd=work)
         (wheel,) = work.glob("*.whl")
-        missing = {m.replace("fastrm/bench/", "fastrm/bench/") for m in tracked_modules()} - set(
-            zipfile.ZipFile(wheel).namelist()
-        )
+        missing = tracked_modules() - set(zipfile.ZipFile(wheel).namelist())
         if missing:
             sys.exit(f"the wheel lacks {sorted(missing)}")
         print(f"{wheel.name} holds all {len(tracked_modules())} tracked files")

@@ -124,10 +124,10 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     shortest, goal = not astray.any(), solution.shortest
     if shortest:
         verdict = "shortest"
+    elif length is None:  # certain even among candidates: all optimal actions are among them
+        verdict = "never finishes"
     elif solution.undecided is not None and gamma < 1:
         verdict = "undecided"
-    elif length is None:
-        verdict = "never finishes"
     elif length == goal:
         verdict = "shortest for some optimal policies only"
     else:

@@ -1,0 +1,93 @@
+"""The command line: what it prints, and how it fails."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastrm.bench.__main__ import main
+
+ROOT = Path(__file__).parent.parent
+APPENDIX = str(ROOT / "bench" / "appendix.map")
+
+
+def test_check_prints_verdict_thresholds_and_a_drawn_witness(capsys):
+    assert (
+        main(["check", "1a1b", "a-b", "--kind", "numeric", "--terminal-reward", "0", "--size", "15", "--seed", "1"])
+        == 0
+    )
+    printed = capsys.readouterr().out
+    assert printed.startswith("never finishes at gamma 0.9")
+    assert "terminal reward  above" in printed and "procrastination" in printed
+    assert "@ its loop" in printed and "! leaves the shortest routes" in printed
+
+
+def test_check_prints_json_for_programs(capsys):
+    assert main(["check", APPENDIX, "a-b-c", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"] == "shortest" and report["shortest"] is True
+    assert (report["optimal_length"], report["hrm_length"]) == (32, 40)
+    assert report["critical_scale"] == "inf"
+
+
+def test_check_works_for_machines_of_the_reference(capsys, reference):
+    arguments = [str(reference / "maps" / "map_1.txt"), str(reference / "machines" / "craft" / "t10.txt")]
+    assert main(["check", *arguments, "--profile", "icarte2022"]) == 0
+    assert capsys.readouterr().out.startswith("shortest at gamma 0.9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "nowhere.txt", "a-b"], "nowhere.txt: cannot be read: No such file"),
+        (["check", "1a1b", "a-z"], "this map offers a, b"),
+        (["check", "1a1b", "a-b", "--gamma", "2"], "gamma=2.0: must be a number from 0 to 1"),
+        (["check", "1a1b", "a-b", "--gamma", "0"], "gamma=0"),
+        (["check", "1a1b", "a-b", "--size", "1"], "size=1"),
+        (["check", "1a1b", "a", "--kind", "numeric-boolean", "--gamma", "1"], "gamma=1: a loop"),
+        (["speed", "--json", "/nowhere/at/all.json"], "the folder does not exist"),
+        (["speed", "--repeats", "0"], "--repeats must be at least 1"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments, message):
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err and printed.err.count("\n") == 1 and not printed.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["chekc"], ["check"], ["check", "1a"], ["check", "1a", "a", "--kind", "x"], ["--no"]]
+)
+def test_bad_arguments_are_one_line_and_exit_code_2(capsys, arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_help_does_not_import_numba():
+    code = (
+        "import sys; from fastrm.bench.__main__ import main\ntry: main(['speed', '--help'])\nexcept SystemExit: pass\n"
+    )
+    check = "assert not {'numba', 'h5py', 'matplotlib'} & set(sys.modules), sorted(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code + check], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeypatch):
+    from fastrm.bench import measure
+
+    monkeypatch.setattr(measure, "SIDES", (41,))
+    monkeypatch.setattr(measure, "STATES", (1, 4))
+    monkeypatch.setattr(measure, "NAIVE_STEPS", 200)
+    monkeypatch.setattr(measure, "cold_compile_seconds", lambda: dict.fromkeys(("qrm", "crm", "hrm"), 0.0))
+    assert main(["speed", "--steps", "40000", "--repeats", "1", "--json", str(tmp_path / "speed.json")]) == 0
+    report = json.loads((tmp_path / "speed.json").read_text())
+    assert [(row["algo"], row["kind"]) for row in report["kernels"]][::3] == [
+        ("qrm", "boolean"), ("crm", "boolean"), ("hrm", "boolean"),
+    ]  # fmt: skip
+    assert all(row["steps_per_s"] > 0 and row["vs_naive"] > 1 for row in report["kernels"])
+    assert set(report) == {"machine", "kernels", "growth", "scaling"}
+    assert "M steps/s" in capsys.readouterr().out
