@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -33,9 +34,7 @@ class Profile:
     @classmethod
     def named(cls, name: str) -> Profile:
         """Return a profile by name: ``clean`` or ``icarte2022``."""
-        if name not in PROFILES:
-            near = did_you_mean(name, PROFILES) if isinstance(name, str) else ""
-            raise ConfigError(f"profile={name!r}: must be one of {', '.join(PROFILES)}{near}")
+        check_choice("profile", name, PROFILES)
         return PROFILES[name]
 
 
@@ -105,3 +104,11 @@ def check_whole(name: str, value: object, low: int, high: int) -> None:
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not low <= cast(int, value) <= high:
         raise ConfigError(f"{name}={value!r}: must be a whole number from {low} to {high}")
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse what is not one of some words, with the nearest of them."""
+    options = tuple(choices)
+    if not isinstance(value, str) or value not in options:
+        near = did_you_mean(value, options) if isinstance(value, str) else ""
+        raise ConfigError(f"{name}={value!r}: must be one of {', '.join(options)}{near}")

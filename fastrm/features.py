@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.errors import ConfigError, MapError
+from fastrm.config import check_choice
+from fastrm.errors import MapError
 from fastrm.guards import Feature, Proposition, write
 from fastrm.kernels import grid as kernel
 from fastrm.maps import GridMap
@@ -45,8 +46,7 @@ class Terrain:
     @classmethod
     def survey(cls, grid: GridMap, metric: Metric = "manhattan") -> Terrain:
         """Number the cells of a map and tabulate its moves."""
-        if metric not in METRICS:
-            raise ConfigError(f"metric={metric!r}: must be one of {', '.join(METRICS)}")
+        check_choice("metric", metric, METRICS)
         passable = grid.passable()
         height, width = grid.size
         here = np.arange(height * width, dtype=np.uint32).reshape(height, width, 1)

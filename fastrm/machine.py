@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from fastrm import formats
+from fastrm.config import check_choice
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place
 from fastrm.formats.draft import Draft, Edge
 from fastrm.guards import (
@@ -143,10 +144,10 @@ class RewardMachine(Draft):
         >>> RewardMachine.sequence("a-b-c").states
         ('u0', 'u1', 'u2')
         """
-        _check_choice("kind", kind, KINDS)
-        _check_choice("closer", closer, ("nearest", "any"))
-        _check_choice("distance", distance, ("after", "before"))
-        _check_choice("arrival", arrival, ("step", "terminal"))
+        check_choice("kind", kind, KINDS)
+        check_choice("closer", closer, ("nearest", "any"))
+        check_choice("distance", distance, ("after", "before"))
+        check_choice("arrival", arrival, ("step", "terminal"))
         targets = task.split("-") if isinstance(task, str) else []
         if not targets or not all(re.fullmatch("[A-Za-z]", target) for target in targets):
             raise MachineError(f"task {task!r}: expected object letters joined by '-', such as a-b-c")
@@ -238,12 +239,6 @@ def _closure(seeds: Iterable[str], edges: dict[str, set[str]]) -> set[str]:
                 seen.add(name)
                 todo.append(name)
     return seen
-
-
-def _check_choice(field: str, value: object, choices: Iterable[str]) -> None:
-    if value not in (options := tuple(choices)):
-        near = did_you_mean(value, options) if isinstance(value, str) else ""
-        raise ConfigError(f"{field}={value!r}: must be one of {', '.join(options)}{near}")
 
 
 def _reward(field: str, value: float) -> Number:

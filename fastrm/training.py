@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
 from fastrm.compiler import Problem
-from fastrm.config import LearnerConfig, check_whole
+from fastrm.config import LearnerConfig, check_choice, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.exact.score import optimal_arps
 from fastrm.kernels import crm, hrm, qrm, rng, rollout
@@ -301,9 +301,7 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
 
 
 def _check_request(algo: str, steps: int, seeds: Sequence[int], shaping: bool) -> None:
-    if algo not in ALGOS:
-        near = did_you_mean(algo, ALGOS) if isinstance(algo, str) else ""
-        raise ConfigError(f"algo={algo!r}: must be one of {', '.join(ALGOS)}{near}")
+    check_choice("algo", algo, ALGOS)
     check_whole("steps", steps, 1, 2**53)
     if not len(seeds):
         raise ConfigError("seeds=[]: give at least one seed")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ORDER = [
-    "errors", "textfile", "arrays", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "machine", "maps", "config", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
+    "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
+    "machine", "maps", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
-    "training", "bench",
+    "training", "experiment", "disk", "store", "results", "work", "runner", "bench",
 ]  # fmt: skip
 
 
