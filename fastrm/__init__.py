@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fastrm.compiler import Problem, compile
     from fastrm.config import LearnerConfig, Profile
-    from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError
+    from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError, StoreError
     from fastrm.exact.guarantees import Guarantee, guarantee
     from fastrm.exact.hierarchy import HrmFixedPoint, hrm_fixed_point
     from fastrm.exact.lint import Finding, lint
     from fastrm.exact.score import optimal_arps
     from fastrm.exact.solve import Solution, solve
+    from fastrm.experiment import Experiment
     from fastrm.machine import RewardMachine
     from fastrm.maps import GridMap
+    from fastrm.results import Results, load
+    from fastrm.runner import run
     from fastrm.training import Run, train, train_many
 
 __version__ = "0.1.0"
 
 _HOME = {
     "ConfigError": "errors",
+    "Experiment": "experiment",
     "FastrmError": "errors",
     "FastrmWarning": "errors",
     "Finding": "exact.lint",
@@ -38,14 +42,18 @@ _HOME = {
     "MapError": "errors",
     "Problem": "compiler",
     "Profile": "config",
+    "Results": "results",
     "RewardMachine": "machine",
     "Run": "training",
     "Solution": "exact.solve",
+    "StoreError": "errors",
     "compile": "compiler",
     "guarantee": "exact.guarantees",
     "hrm_fixed_point": "exact.hierarchy",
     "lint": "exact.lint",
+    "load": "results",
     "optimal_arps": "exact.score",
+    "run": "runner",
     "solve": "exact.solve",
     "train": "training",
     "train_many": "training",
@@ -53,6 +61,7 @@ _HOME = {
 
 __all__ = [
     "ConfigError",
+    "Experiment",
     "FastrmError",
     "FastrmWarning",
     "Finding",
@@ -64,15 +73,19 @@ __all__ = [
     "MapError",
     "Problem",
     "Profile",
+    "Results",
     "RewardMachine",
     "Run",
     "Solution",
+    "StoreError",
     "__version__",
     "compile",
     "guarantee",
     "hrm_fixed_point",
     "lint",
+    "load",
     "optimal_arps",
+    "run",
     "solve",
     "train",
     "train_many",

@@ -22,6 +22,14 @@ class ConfigError(FastrmError):
     """A setting is unknown, has the wrong type, or is out of range."""
 
 
+class StoreError(FastrmError):
+    """A result file cannot be read, written, or used for this."""
+
+
+class DiskError(StoreError):
+    """Results could not be saved while an experiment ran; exit code 1, not 2."""
+
+
 class FastrmWarning(UserWarning):
     """Something legal that is probably not what was meant."""
 

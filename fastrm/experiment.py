@@ -1,7 +1,7 @@
 """Which maps x tasks x methods x seeds: experiments as data, as TOML, and as a plan of numbered runs.
 
-An `Experiment` says what is wanted. A `Plan` holds what that means: the text of every map and machine, so that it can be
-sent to another process or machine as one string, and the identity of every run. Runs are numbered
+An `Experiment` says what is wanted. A `Plan` holds what that means: the text of every map and machine, so that it can
+be sent to another process or machine as one string, and the identity of every run. Runs are numbered
 ``((grid * tasks + task) * methods + method) * seeds + seed``.
 """
 
@@ -55,7 +55,7 @@ class Method:
                 f"method {label!r} is unknown{did_you_mean(str(label), known)}; "
                 f"write qrm, crm or hrm, then -rs for shaping, then -{', -'.join(SHORT_KINDS)}"
             )
-        return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind))  # type: ignore[arg-type]
+        return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind))
 
     @property
     def label(self) -> str:
@@ -140,7 +140,7 @@ class Experiment:
         folder = Path(path).parent
         try:
             learner = _learner(table.pop("learner", {}))
-            lists = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+            lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
             for key in ("map_files", "machine_files"):
                 _check_strings(key, lists.setdefault(key, ()))
                 lists[key] = tuple(str(folder / name) for name in lists[key])
@@ -159,13 +159,14 @@ class Experiment:
         suites = {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
         if name not in suites:
             raise ConfigError(
-                f"suite {name!r} is unknown{did_you_mean(name, suites)}; there are {_list(suites)}, or give a .toml file"
+                f"suite {name!r} is unknown{did_you_mean(name, suites)}; there are {_list(suites)}; or give a .toml"
             )
         return cls.load(suites[name])
 
     def changed(self, **settings: int | None) -> Self:
         """Return the experiment with some settings replaced; None leaves one as it is."""
-        return replace(self, **{name: value for name, value in settings.items() if value is not None})
+        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        return replace(self, **given)
 
 
 @dataclass(frozen=True)
@@ -199,14 +200,14 @@ class Plan:
         tasks: list[tuple[str, dict[str, str]]] = []
         wanted = {Method.parse(label).kind for label in experiment.methods} - {None}
         for task in experiment.tasks:
-            machines = {
+            machines: dict[str, str] = {
                 kind: RewardMachine.sequence(
                     task, kind=kind, closer=experiment.closer, terminal_reward=experiment.terminal_rewards.get(kind)
                 ).write()
                 for kind in KINDS
                 if kind in wanted
             }
-            tasks.append((task, dict(machines)))
+            tasks.append((task, machines))
         for name in experiment.machine_files:
             tasks.append((Path(name).stem, {"": RewardMachine.load(name).write()}))
         settings = asdict(experiment)

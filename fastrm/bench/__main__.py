@@ -8,11 +8,14 @@ import sys
 from collections.abc import Sequence
 
 import fastrm
-from fastrm.errors import FastrmError
+from fastrm.errors import DiskError, FastrmError
 
-OK, FAILED, BAD_INPUT, KILLED = 0, 1, 2, 130
+FAILED, BAD_INPUT, KILLED = 1, 2, 130
 
 COMMANDS = {
+    "run": "run an experiment, or go on with it; without a command: run paper",
+    "info": "what a result file holds and where it came from",
+    "merge": "join the files of shards",
     "check": "does the optimal policy take a shortest path? witness and thresholds",
     "speed": "steps per second of every kernel, beside hand-written C and naive Python",
 }
@@ -30,7 +33,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Build the parser; only the module of the chosen command is imported."""
     parser = _Parser(prog="python -m fastrm.bench", description="Reward-machine learning at the speed of C.")
     parser.add_argument("--version", action="version", version=f"fastrm {fastrm.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, line in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         if name == chosen:
@@ -41,13 +44,18 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        words = ["run", "paper"]
     chosen = next((word for word in words if not word.startswith("-")), None)
-    options = build_parser(chosen).parse_args(words)
+    parser = build_parser(chosen)
+    options = parser.parse_args(words)
+    if options.command is None:
+        parser.error("name a command")
     try:
         return int(importlib.import_module(f"fastrm.bench.{options.command}").run(options))
     except FastrmError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
-        return BAD_INPUT
+        return FAILED if isinstance(problem, DiskError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED
 

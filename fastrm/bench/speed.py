@@ -6,8 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
-from fastrm.bench.machine import describe_machine
 from fastrm.errors import ConfigError
+from fastrm.provenance import describe_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

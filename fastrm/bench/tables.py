@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fastrm.experiment import Plan
 from fastrm.maps import GridMap
+from fastrm.results import Results
+from fastrm.work import work
 
 MAX_DRAWN = 80
 
@@ -36,6 +44,61 @@ def print_speed(report: dict[str, Any]) -> None:
         table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in ("qrm", "crm", "hrm")))
     console.print(table)
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
+
+
+def print_forecast(plan: Plan, out: Path) -> None:
+    """Print what a plan would run, how long it would take and how large the file would be, from a short calibration."""
+    console = Console(highlight=False)
+    calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, 10 * plan.learner.tick))
+    work(calibration.to_json(), range(calibration.count))  # compile first
+    begun = time.perf_counter()
+    work(calibration.to_json(), range(calibration.count))
+    per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
+    steps, cores = plan.count * plan.steps, os.cpu_count() or 1
+    size = plan.count * (300 + 12 * plan.ticks)
+    console.print(
+        f"{len(plan.grids)} maps x {len(plan.tasks)} tasks x {len(plan.methods)} methods x {plan.seeds} seeds = "
+        f"{plan.count} runs of {plan.steps:,} steps: {steps / 1e9:.3g} billion steps"
+    )
+    console.print(f"about {steps * per_step / cores:.0f} s on {cores} cores, at most {size / 1e6:.1f} MB in {out}")
+    for setup, name, _ in plan.grids:
+        console.print(f"  map {setup} {name}")
+    console.print(f"  tasks {', '.join(name for name, _ in plan.tasks)}; methods {', '.join(plan.methods)}")
+
+
+def print_summary(results: Results) -> None:
+    """Print medians per setup, task and method."""
+    console = Console(highlight=False)
+    console.print(f"{results!r} in {results.path}")
+    if not results.runs:
+        return
+    table = _table("medians", "setup", "task", "method", "runs", "score", "to 90 %", "shortest")
+    keys = list(zip(results["setup"], results["task"], results["label"], strict=True))
+    for key in dict.fromkeys(keys):
+        mine = np.array([k == key for k in keys])
+        final = results["score"][mine, -1] if len(results["step"]) else np.array([np.nan])
+        steps = np.where(np.isnan(results["steps_to_90"][mine]), np.inf, results["steps_to_90"][mine])
+        middle = np.median(steps)
+        table.add_row(
+            *map(str, key),
+            str(mine.sum()),
+            f"{np.median(final):.3f}",
+            "never" if np.isinf(middle) else f"{middle:,.0f}",
+            f"{results['solved'][mine].mean():.0%}",
+        )
+    console.print(table)
+
+
+def print_info(results: Results) -> None:
+    """Print the shape and the provenance of a result file."""
+    console = Console(highlight=False)
+    console.print(repr(results))
+    attributes = results.attributes
+    for name in ("started", "ended", "command", "fastrm", "git_commit", "schema", "semantics", "machine", "experiment"):
+        console.print(f"  {name:11} {attributes.get(name, '')}", soft_wrap=True, markup=False)
+    failed = results["error"] != ""
+    if failed.any():
+        console.print(f"  {failed.sum()} runs failed; the first: {results['error'][failed][0]}", markup=False)
 
 
 _COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
@@ -101,7 +164,8 @@ def draw_witness(grid: GridMap, report: dict[str, Any]) -> Text:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left")
     for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k == 0 or column == "machine" else "right")
+        left = k == 0 or column in ("machine", "task", "method")
+        table.add_column(column, justify="left" if left else "right", no_wrap=True)
     return table
 
 

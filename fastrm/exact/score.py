@@ -15,12 +15,14 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
 
     The policy is optimal for the task reward, 1 on success (for machines in the reference's format, for the rewards
     they pay), and acts epsilon-greedily without step limit. So all kinds of machine for one task share one unit.
+    A gamma of 0 or 1 does not tell short paths from long ones; 0.9 is taken then.
 
     >>> import fastrm
     >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
     >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
     (0.5,)
     """
+    gamma = gamma if 0 < gamma < 1 else 0.9
     known = _known.setdefault(problem, {})
     if (gamma, epsilon) not in known:
         twin = task_reward(problem.tables)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import subprocess
+from functools import lru_cache
 from pathlib import Path
 
 
+@lru_cache(maxsize=1)
 def describe_machine() -> dict[str, str | int]:
     """Return processor, cores, system and versions."""
     return {
@@ -29,3 +32,16 @@ def cpu_name() -> str:
             facts.setdefault(key.strip(), value.strip())
     name = facts.get("model name") or platform.processor() or platform.machine()
     return f"{name} (family {facts['cpu family']}, model {facts['model']})" if "cpu family" in facts else name
+
+
+@lru_cache(maxsize=1)
+def git_commit() -> str:
+    """Return the commit of the checkout that fastrm is run from, empty if it is installed or git is not there."""
+    root = Path(__file__).parents[1]
+    if not (root / ".git").exists():
+        return ""
+    try:
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=5).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

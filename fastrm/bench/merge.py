@@ -1,0 +1,23 @@
+"""``merge``: join the files of shards; runs that occur twice must be the same to the bit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("parts", metavar="PART", nargs="+", type=Path, help="result files of shards")
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the joined file")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Join the files."""
+    from fastrm.bench.tables import print_summary
+    from fastrm.results import load
+    from fastrm.store import merge_files
+
+    merge_files(options.parts, options.out)
+    print_summary(load(options.out))
+    return 0

@@ -1,0 +1,147 @@
+"""Results of an experiment, loaded: columns by name, selections, and the doors to xarray and pandas."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.errors import ConfigError, StoreError, did_you_mean
+from fastrm.experiment import Plan
+from fastrm.store import COORDINATES, PER_RUN, PER_TICK, Frame, coordinates, provenance, read_file, unpack
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+Array = npt.NDArray[Any]
+_ALIASES = {"method": "label"}
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Runs of an experiment: coordinates and figures per run, curves per run and tick."""
+
+    columns: dict[str, Array]
+    """Everything by name; text is decoded."""
+    attributes: dict[str, Any] = field(repr=False)
+    """Provenance."""
+    path: Path | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, frame: Frame, path: Path | None = None) -> Self:
+        """Make results of freshly computed columns."""
+        steps = (1 + np.arange(plan.ticks)) * plan.learner.tick
+        columns = {**coordinates(plan, frame["run"]), **frame, "step": steps, "tick": np.arange(plan.ticks)}
+        return cls(_decoded(columns), provenance(plan, ""), path)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.columns["run"])
+
+    @property
+    def plan(self) -> Plan:
+        """The plan the runs belong to."""
+        return Plan.from_json(str(self.attributes["plan"]))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run of the experiment is there and none failed."""
+        return self.runs == self.plan.count and not (self["error"] != "").any()
+
+    def __repr__(self) -> str:
+        name = json.loads(self.attributes["experiment"])["name"]
+        state = "complete" if self.complete else f"of {self.plan.count}"
+        return f"<Results {name}: {self.runs} runs ({state}), {len(self['step'])} ticks>"
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.columns:
+            raise ConfigError(
+                f"no column {name!r}{did_you_mean(name, self.columns)}; there are {', '.join(self.columns)}"
+            )
+        return self.columns[name]
+
+    def select(self, **wanted: Any) -> Self:
+        """Return the runs whose coordinates have the given values; a list gives several. ``method`` means ``label``.
+
+        Raises
+        ------
+        ConfigError
+            When a coordinate is unknown, or nothing is selected.
+        """
+        keep = np.ones(self.runs, dtype=np.bool_)
+        for key, value in wanted.items():
+            name = _ALIASES.get(key, key)
+            if name not in COORDINATES:
+                near = did_you_mean(key, COORDINATES)
+                raise ConfigError(f"no coordinate {key!r}{near}; there are {', '.join(COORDINATES)}")
+            values = list(value) if isinstance(value, list | tuple | set) else [value]
+            present = np.unique(self[name]).tolist()
+            for item in values:
+                if item not in present:
+                    near = did_you_mean(str(item), map(str, present))
+                    shown = ", ".join(map(str, present[:20]))
+                    raise ConfigError(f"{key}={item!r} selects nothing{near}; there are {shown}")
+            keep &= np.isin(self[name], values)
+        if not keep.any():
+            raise ConfigError(f"nothing is selected by {', '.join(f'{k}={v!r}' for k, v in wanted.items())} together")
+        per_run = {"run", *COORDINATES, *PER_RUN, *PER_TICK}
+        columns = {name: column[keep] if name in per_run else column for name, column in self.columns.items()}
+        return type(self)(columns, self.attributes, self.path)
+
+    def curves(self, value: str = "score", **wanted: Any) -> tuple[Array, Array]:
+        """Return the steps, [tick], and one variable of the selected runs, [run, tick]."""
+        if value not in PER_TICK:
+            raise ConfigError(f"no curve {value!r}{did_you_mean(value, PER_TICK)}; there are {', '.join(PER_TICK)}")
+        chosen = self.select(**wanted)
+        return chosen["step"], chosen[value]
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""
+        try:
+            import xarray
+        except ImportError:
+            raise ConfigError("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
+        data: dict[str, Any] = {name: (("run", "tick"), self[name]) for name in PER_TICK}
+        data |= {name: (("run",), self[name]) for name in PER_RUN}
+        coords = {name: ("run", self[name]) for name in ("run", *COORDINATES)}
+        coords |= {"tick": ("tick", self["tick"]), "step": ("tick", self["step"])}
+        return xarray.Dataset(data, coords, attrs=self.attributes)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with a row per run and tick."""
+        try:
+            import pandas
+        except ImportError:
+            raise ConfigError("to_pandas needs pandas; install it with: pip install 'fastrm[analysis]'") from None
+        ticks = len(self["step"])
+        table = {name: np.repeat(self[name], ticks) for name in ("run", *COORDINATES, *PER_RUN)}
+        table |= {"step": np.tile(self["step"], self.runs)}
+        return pandas.DataFrame(table | {name: self[name].reshape(-1) for name in PER_TICK})
+
+
+def load(path: str | Path) -> Results:
+    """Load a result file.
+
+    Raises
+    ------
+    StoreError
+        When the file is missing, damaged, or not one of ours.
+    """
+    data = read_file(Path(path))
+    columns, attributes = unpack(data, str(path))
+    try:
+        Plan.from_json(str(attributes["plan"]))
+    except Exception:
+        raise StoreError(f"{path}: its attribute 'plan' cannot be read") from None
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()}
+    return Results(_decoded(columns), plain, Path(path))
+
+
+def _decoded(columns: Frame) -> dict[str, Array]:
+    return {name: np.char.decode(c, "utf-8") if c.dtype.kind == "S" else c for name, c in columns.items()}

@@ -1,0 +1,279 @@
+"""Running many batches: threads over GIL-free kernels, processes, or a Dask cluster; progress, signals, resumption.
+
+The only place that knows about parallelism. Workers compute batches, which are pure; this process saves each as it
+arrives. A first Ctrl-C or SIGTERM lets batches in flight finish for at most two seconds, publishes what is done and
+ends with `Interrupted`; a second one leaves at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Literal
+
+from fastrm.config import check_choice, check_whole
+from fastrm.disk import Disk
+from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
+from fastrm.experiment import Experiment, Plan
+from fastrm.results import Results
+from fastrm.store import Frame, Store
+from fastrm.work import Stopped, make_batches, work
+
+Isolation = Literal["thread", "process"]
+GRACE_SECONDS = 2.0
+KILLED = 130
+
+
+class Interrupted(Exception):
+    """The run was stopped by a signal after everything finished had been saved."""
+
+    def __init__(self, path: Path, done: int, count: int) -> None:
+        super().__init__(
+            f"interrupted: {done} of {count} runs are saved in {path}; the same command goes on from there"
+        )
+
+
+@dataclass
+class Progress:
+    """What a running experiment reports after every batch."""
+
+    runs: int
+    """Runs to do now."""
+    before: int
+    """Runs that were done already."""
+    steps: int
+    """Steps of each."""
+    runs_done: int = 0
+    failed: int = 0
+    kernel_seconds: float = 0.0
+    """Seconds of all workers inside kernels."""
+    seconds: float = 0.0
+    workers: int = 1
+
+    @property
+    def share_in_kernels(self) -> float:
+        """Share of the workers' time that was spent inside kernels."""
+        return self.kernel_seconds / (self.seconds * self.workers) if self.seconds else 0.0
+
+
+def run(
+    experiment: str | Path | Experiment | Plan,
+    out: str | Path,
+    *,
+    workers: int | None = None,
+    isolation: Isolation = "thread",
+    scheduler: str | None = None,
+    shard: tuple[int, int] | None = None,
+    fresh: bool = False,
+    report: Callable[[Progress], None] | None = None,
+    disk: Disk | None = None,
+) -> Results:
+    """Run an experiment, or what is left of it, and save it in one file.
+
+    Parameters
+    ----------
+    experiment : str, Path, Experiment or Plan
+        A suite's name, a TOML file, or an experiment.
+    out : path
+        The result file. What it holds already is not computed again.
+    workers : int, optional
+        Worker threads or processes; by default as many as there are cores.
+    isolation : {"thread", "process"}
+        Whether workers are threads or processes.
+    scheduler : str, optional
+        Address of a Dask scheduler to run on instead.
+    shard : (int, int), optional
+        Run only part i of N, counted from 1.
+    fresh : bool
+        Start over; a file that is there is kept as ``.bak``.
+    report : callable, optional
+        Called with the `Progress` at the start and after every batch.
+
+    Raises
+    ------
+    Interrupted
+        After a signal, when everything finished has been saved.
+    """
+    plan = experiment if isinstance(experiment, Plan) else Plan.of(_experiment(experiment))
+    count = workers if workers is not None else os.cpu_count() or 1
+    check_whole("workers", count, 1, 10_000)
+    check_choice("isolation", isolation, ("thread", "process"))
+    if shard is not None and not 1 <= shard[0] <= shard[1]:
+        raise ConfigError(f"shard {shard[0]}/{shard[1]}: the part must be between 1 and the number of parts")
+    path = Path(out)
+    if not path.absolute().parent.is_dir():
+        raise StoreError(f"{path}: the folder {path.parent} does not exist; create it first")
+    store = Store(path, plan, disk, fresh)
+    try:
+        todo = store.todo(shard)
+        if todo:
+            progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
+            with _pool(isolation, count, scheduler) as pool:
+                if report is not None:
+                    report(progress)
+                _drain(pool, plan, todo, store, progress, report)
+        frame = store.close()
+    except Interrupted:
+        store.close()
+        raise
+    except OSError as problem:
+        store.abandon()
+        raise DiskError(
+            f"{path}: cannot be written: {problem.strerror or problem}; batches saved before are kept, make room and "
+            "run the same command again"
+        ) from None
+    except BaseException:
+        store.abandon()
+        raise
+    return Results.of(plan, frame, store.path)
+
+
+def _experiment(named: str | Path | Experiment) -> Experiment:
+    return named if isinstance(named, Experiment) else Experiment.named(str(named))
+
+
+class _Pool:
+    """Something that computes batches: an executor, and how to stop what it has in flight."""
+
+    def __init__(self, submit: Callable[[str, list[int]], Any], capacity: int, stop: Callable[[], None]) -> None:
+        self.submit, self.capacity, self.stop = submit, capacity, stop
+
+
+@contextmanager
+def _pool(isolation: Isolation, workers: int, scheduler: str | None) -> Iterator[_Pool]:
+    if scheduler is not None:
+        with _dask_pool(scheduler) as pool:
+            yield pool
+        return
+    executor: Executor
+    if isolation == "thread":
+        event = threading.Event()
+        executor = ThreadPoolExecutor(workers, thread_name_prefix="fastrm")
+
+        def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
+            return executor.submit(work, plan, runs, event.is_set)
+
+        stop = event.set
+    else:
+        executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
+
+        def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
+            return executor.submit(work, plan, runs)
+
+        def stop() -> None:
+            for process in list((getattr(executor, "_processes", None) or {}).values()):
+                process.terminate()
+
+    try:
+        yield _Pool(submit, 2 * workers, stop)
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_signals() -> None:
+    """Leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _dask_pool(address: str) -> Iterator[_Pool]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError("--scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
+    try:
+        client = Client(address, timeout="10s")
+    except Exception as problem:  # whatever an address can be wrong with
+        said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise ConfigError(f"--scheduler {address}: cannot be reached: {said}") from None
+    with client:
+        slots = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+        executor = client.get_executor(pure=False, retries=3)
+
+        def submit(plan: str, runs: list[int]) -> Any:
+            return executor.submit(work, plan, runs)
+
+        yield _Pool(submit, max(4, 3 * slots), lambda: executor.shutdown(wait=False))
+
+
+def _drain(
+    pool: _Pool,
+    plan: Plan,
+    todo: Sequence[int],
+    store: Store,
+    progress: Progress,
+    report: Callable[[Progress], None] | None,
+) -> None:
+    """Keep the workers busy and save every batch as it arrives."""
+    text, batches = plan.to_json(), make_batches(plan, todo)
+    flying: set[Any] = set()
+    begun, stop_at = time.perf_counter(), None
+    with _signals() as signalled:
+        while True:
+            while not signalled() and len(flying) < pool.capacity and (runs := next(batches, None)) is not None:
+                flying.add(pool.submit(text, runs))
+            if not flying:
+                break
+            finished, _ = wait(flying, timeout=0.1, return_when=FIRST_COMPLETED)
+            flying -= finished
+            for future in finished:
+                _save(future, store, progress, stopping=stop_at is not None)
+            progress.seconds = time.perf_counter() - begun
+            if report is not None and finished:
+                report(progress)
+            if signalled():
+                now = time.perf_counter()
+                if stop_at is None:
+                    stop_at = now + GRACE_SECONDS
+                    flying = {future for future in flying if not future.cancel()}
+                    pool.stop()
+                elif now > stop_at:
+                    break
+        if signalled():
+            raise Interrupted(store.path, int(store.done.sum()), plan.count)
+
+
+def _save(future: Any, store: Store, progress: Progress, stopping: bool) -> None:
+    try:
+        frame, seconds = future.result()
+    except Stopped:
+        return
+    except FastrmError:
+        raise
+    except Exception:
+        if stopping:  # a terminated process
+            return
+        raise
+    store.add(frame)
+    progress.runs_done += len(frame["run"])
+    progress.failed += int((frame["error"] != b"").sum())
+    progress.kernel_seconds += seconds
+
+
+@contextmanager
+def _signals() -> Iterator[Callable[[], bool]]:
+    """Turn a first SIGINT or SIGTERM into a flag; let a second one leave at once."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def handle(number: int, _: Any) -> None:
+        if seen:
+            os._exit(KILLED)
+        seen.append(number)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(seen)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

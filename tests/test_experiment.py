@@ -1,0 +1,137 @@
+"""Experiments: TOML files, plans, run identity, and how bad ones are refused."""
+
+import pytest
+
+from fastrm import ConfigError, Experiment, MapError
+from fastrm.bench.__main__ import main
+from fastrm.experiment import Method, Plan
+
+TOML = """
+name = "small"
+setups = ["1a1b"]
+maps = 2
+size = 7
+tasks = ["a", "a-b"]
+methods = ["qrm-bool", "crm-rs-bool", "hrm-num"]
+seeds = 2
+steps = 3000
+[learner]
+tick = 500
+"""
+
+
+@pytest.fixture
+def toml(tmp_path):
+    def write(text=TOML):
+        path = tmp_path / "small.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_toml_file_becomes_a_plan_of_numbered_runs(toml):
+    plan = Plan.of(Experiment.load(toml()))
+    assert plan.count == 2 * 2 * 3 * 2 and plan.ticks == 6
+    assert plan.coordinates(0) == (0, 0, 0, 0) and plan.coordinates(plan.count - 1) == (1, 1, 2, 1)
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_run_ids_are_all_different_and_depend_on_what_determines_the_numbers(toml):
+    plan = Plan.of(Experiment.load(toml()))
+    ids = [plan.run_id(run) for run in range(plan.count)]
+    assert len(set(ids)) == plan.count
+    for change in ("steps = 3000", "steps = 3001"), ("seeds = 2", "seeds = 1"), ("tick = 500", "gamma = 0.8"):
+        other = Plan.of(Experiment.load(toml(TOML.replace(*change))))
+        assert (other.run_id(0) == ids[0]) == (change[0] == "seeds = 2")
+
+
+def test_random_numbers_are_common_to_all_methods_and_tasks_of_a_map(toml):
+    plan = Plan.of(Experiment.load(toml()))
+    assert plan.stream(0, 0) != plan.stream(0, 1) != plan.stream(1, 0)
+    other = Plan.of(Experiment.load(toml(TOML.replace('"qrm-bool", ', "").replace('"a", ', ""))))
+    assert other.stream(1, 1) == plan.stream(1, 1)
+
+
+def test_run_ids_are_pinned(toml):
+    """A run's identity must not drift between versions, or nothing could be resumed or compared."""
+    assert Plan.of(Experiment.load(toml())).run_id(7) == "c06c09d50d1f8418339b423fc586643c"
+
+
+@pytest.mark.parametrize("label", [f"{a}{rs}-{k}" for a in ("qrm", "crm", "hrm") for rs in ("", "-rs")
+                                   for k in ("bool", "num-bool", "num")] + ["qrm", "crm-rs"])  # fmt: skip
+def test_method_names_are_read_and_written(label):
+    assert Method.parse(label).label == label
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("seeds = 2", "seeds = 0"), "seeds=0: must be a whole number from 1"),
+        (("seeds = 2", 'seeds = "two"'), "seeds='two'"),
+        (("seeds = 2", "seed = 2"), r"unknown key 'seed' \(did you mean seeds\?\)"),
+        (("tick = 500", "tik = 500"), r"unknown key 'learner.tik' \(did you mean tick\?\)"),
+        (("tick = 500", "alpha = 7"), "alpha=7"),
+        (('"hrm-num"', '"hrm-mun"'), r"method 'hrm-mun' is unknown \(did you mean hrm-num\?\)"),
+        (('"hrm-num"', '"hrm"'), "names no kind"),
+        (('"hrm-num"', '"qrm-bool"'), "methods: an item is given twice"),
+        (('["1a1b"]', '"1a1b"'), "setups='1a1b': must be a list of strings"),
+        (('["1a1b"]', "[3]"), "must be a list of strings"),
+        (('["1a1b"]', "[]"), "no maps: give setups or map_files"),
+        (('tasks = ["a", "a-b"]', ""), "no tasks"),
+        (("methods", "profile = 'x'\nmethods"), "profile='x': must be one of"),
+        (("size = 7", "size = 2"), "size=2"),
+        (('name = "small"', "name = 3"), "name=3"),
+        (('name = "small"', "name = "), "not TOML"),
+        (("size = 7", "terminal_rewards = {numeric = 'much'}"), "terminal_rewards.numeric='much'"),
+        (("size = 7", "terminal_rewards = {numerc = 1}"), "terminal_rewards='numerc'"),
+    ],
+)
+def test_bad_toml_files_are_refused_in_one_line_with_the_key(toml, capsys, change, message):
+    path = toml(TOML.replace(*change))
+    with pytest.raises(ConfigError, match=message):
+        Experiment.load(path)
+    assert main(["run", str(path), "--out", str(path.with_suffix(".h5"))]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not path.with_suffix(".h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "qiuck"], "suite 'qiuck' is unknown (did you mean quick?)"),
+        (["run", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["run", "quick", "--shard", "3/2"], "expected i/N"),
+        (["run", "quick", "--shard", "x"], "expected i/N"),
+        (["run", "quick", "--seeds", "0"], "seeds=0"),
+        (["run", "quick", "-j", "0", "--out", "x.h5"], "workers=0"),
+        (["run", "quick", "--out", "/nowhere/x.h5"], "the folder /nowhere does not exist"),
+        (["run", "quick", "--out", "/proc/x.h5"], "/proc/x.h5: cannot be written"),
+        (["run", "quick", "--scheduler", "tcp://127.0.0.1:1", "--out", "x.h5"], "cannot be reached"),
+        (["info", "nowhere.h5"], "nowhere.h5: cannot be read"),
+        (["merge", "nowhere.h5", "--out", "x.h5"], "nowhere.h5: cannot be read"),
+    ],
+)
+def test_bad_arguments_of_run_are_refused_in_one_line(capsys, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    printed = capsys.readouterr().err
+    assert message in printed and printed.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_map_file_is_named(toml):
+    with pytest.raises(MapError, match=r"gone\.map: cannot be read"):
+        Plan.of(Experiment.load(toml(TOML.replace("size = 7", "map_files = ['gone.map']"))))
+
+
+def test_the_suites_that_come_with_fastrm_are_sound():
+    for name, count in (("paper", 21 * 3 * 8 * 6), ("quick", 4 * 2 * 6 * 3)):
+        assert Plan.of(Experiment.named(name)).count == count
+
+
+def test_a_dry_run_says_how_much_it_would_be(capsys, tmp_path):
+    assert main(["run", "quick", "--dry-run", "--out", str(tmp_path / "x.h5")]) == 0
+    printed = capsys.readouterr().out
+    assert "144 runs of 200,000 steps" in printed and " s on " in printed
+    assert not list(tmp_path.iterdir())
