@@ -27,7 +27,7 @@ typedef struct {
     const u32 *ends;      /* HRM: [n_e][n_ocols] */
     const double *earns;  /* HRM: [n_e][n_ocols] */
     u64 n_o, n_ocols;
-    double alpha, gamma;
+    double alpha, gamma, controller_alpha;
     u64 explore_below, limit, seed, steps, tick, window;
 } Job;
 
@@ -276,7 +276,7 @@ static inline Result hrm(const Job *job, double *q, double *controller, const u6
                     for (int64_t j = job->first[u_next]; j < job->first[u_next + 1]; j++) best = max2(values[j], best);
                     target += discount * best;
                 }
-                controller[o_s * n_o + o] += alpha * (target - controller[o_s * n_o + o]);
+                controller[o_s * n_o + o] += job->controller_alpha * (target - controller[o_s * n_o + o]);
                 o = NONE;
                 if (u_next == n_u || t == job->limit) {
                     close_episode(&book, t, earned, job->outcome[e * n_cols + u] == 1);

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
 from fastrm.config import Profile
-from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
+from fastrm.errors import FastrmWarning, MachineError, MapError, did_you_mean, place
 from fastrm.features import Events, Leaf, Metric, Terrain, find_events
 from fastrm.formats.draft import Edge
-from fastrm.guards import Feature, Otherwise, Proposition, evaluate, leaves
+from fastrm.guards import Chain, Feature, Guard, Otherwise, Proposition, Unary, evaluate, leaves
 from fastrm.kernels import product
 from fastrm.kernels.grid import UNREACHED
 from fastrm.kernels.tables import BLOCK, FAILURE, LIVE, SUCCESS, Tables
@@ -87,9 +87,16 @@ def compile(
     >>> compile(grid, RewardMachine.sequence("a", kind="numeric"))
     <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>
     """
+    if not isinstance(grid, GridMap):
+        raise MapError(f"grid={grid!r:.60}: must be a GridMap; make one with GridMap.parse, .load or .generate")
     machines = (machine,) if isinstance(machine, RewardMachine) else tuple(machine)
     if not machines:
         raise MachineError("no machine to compile; give at least one")
+    for item in machines:
+        if not isinstance(item, RewardMachine):
+            raise MachineError(
+                f"machine={item!r:.60}: must be a RewardMachine; make one with .sequence, .parse or .load"
+            )
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     terrain = Terrain.survey(grid, metric)
     check_features(machines, terrain)
@@ -174,20 +181,24 @@ class Evaluator:
     def fill(self, part: Part, v: int, edge: Edge, is_open: Array) -> None:
         """Enter where an edge leads and what it pays, on the events that open it."""
         where = np.flatnonzero(is_open)
-        reward = self.column(edge.reward, np.float64)[where] + 0.0  # never -0
-        if not np.isfinite(reward).all():
-            event = int(where[np.flatnonzero(~np.isfinite(reward))[0]])
-            raise MachineError(
-                f"{self.at(edge)}edge {describe(edge)} pays no finite reward "
-                f"on {self.events.describe(event, self.terrain)}"
-            )
-        part.reward[where, v] = reward
+        part.reward[where, v] = self.paid(edge, where)
         if edge.target in self.machine.terminals:
             part.delta[where, v] = len(self.machine.states)
             part.outcome[where, v] = SUCCESS if edge.target in self.machine.success else FAILURE
             part.ending[where, v] = 1 + self.machine.terminals.index(edge.target)
         else:
             part.delta[where, v] = self.machine.states.index(edge.target)
+
+    def paid(self, edge: Edge, where: Array) -> Array:
+        """Return what an edge pays on some events, all of it finite."""
+        reward: Array = self.column(edge.reward, np.float64)[where] + 0.0  # never -0
+        if not np.isfinite(reward).all():
+            event = int(where[np.flatnonzero(~np.isfinite(reward))[0]])
+            raise MachineError(
+                f"{self.at(edge)}edge {describe(edge)} pays no finite reward "
+                f"on {self.events.describe(event, self.terrain)}"
+            )
+        return reward
 
     def fall_off(self, part: Part, v: int, edges: list[Edge]) -> None:
         """Where no edge is open: an error, or the end of the episode in profiles that allow it."""
@@ -202,7 +213,7 @@ class Evaluator:
             )
         for edge in edges:  # the reference pays what the state's edge to a terminal pays
             if edge.target in self.machine.terminals:
-                part.reward[where, v] = self.column(edge.reward, np.float64)[where] + 0.0
+                part.reward[where, v] = self.paid(edge, where)
         part.delta[where, v] = len(self.machine.states)
         part.outcome[where, v] = FAILURE
         part.ending[where, v] = FELL_OFF
@@ -288,11 +299,13 @@ def _leaves_of(edge: Edge) -> Iterable[Leaf]:
 
 
 def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
-    """Refuse distances to object types that the map does not have."""
+    """Refuse distances to object types that the map does not have, or that no way leads to."""
     for machine in machines:
         for edge in machine.edges:
             for leaf in _leaves_of(edge):
-                if isinstance(leaf, Feature) and leaf.name not in terrain.grid.objects:
+                missing = leaf.name not in terrain.grid.objects
+                walled_off = terrain.metric == "geodesic" and not missing and not terrain.reachable(leaf.name)
+                if isinstance(leaf, Feature) and (missing or walled_off):
                     raise MachineError(
                         f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
                         f"{leaf.function}({leaf.name}); {_offers(terrain, leaf.name)}"
@@ -318,7 +331,9 @@ def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, s
 
 def _why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
     """Say why no path on this map completes the task."""
-    for edge, name in _missing(machine, terrain):
+    missing = list(_missing(machine, terrain))
+    wanted = {leaf.name for edge in machine.edges for leaf in _wanted(edge.guard)}
+    for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
         return (
             f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
             f"{_offers(terrain, name)}; the task cannot be completed on this map"
@@ -327,6 +342,18 @@ def _why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
         f"{machine.source}: no path on {terrain.grid.source} leads to a success state ({', '.join(machine.success)}); "
         "the task cannot be completed on this map"
     )
+
+
+def _wanted(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
+    """Yield the propositions that help a guard to open by being true."""
+    match guard:
+        case Proposition() if not negated:
+            yield guard
+        case Unary("!", operand):
+            yield from _wanted(operand, not negated)
+        case Chain("&" | "|", operands):
+            for operand in operands:
+                yield from _wanted(operand, negated)
 
 
 def _check_names(problem: Problem) -> None:

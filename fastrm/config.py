@@ -31,6 +31,11 @@ class Profile:
     merge_terminals: bool = False
     """HRM: treat all terminals of a machine as one."""
 
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}={getattr(self, name)!r}: must be True or False")
+
     @classmethod
     def named(cls, name: str) -> Profile:
         """Return a profile by name: ``clean`` or ``icarte2022``."""
@@ -93,10 +98,10 @@ class LearnerConfig:
 
 def check_number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> None:
     """Refuse what is not a finite number in a range."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(cast(float, value)) or not low <= cast(float, value) <= high:
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not abs(cast(float, value)) <= 1e300 or not low <= cast(float, value) <= high:
         bounds = f"a number from {low:g} to {high:g}" if math.isfinite(low) else "a finite number"
-        raise ConfigError(f"{name}={value!r}: must be {bounds}")
+        raise ConfigError(f"{name}={str(value) if is_number else repr(value):.60}: must be {bounds}")
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:

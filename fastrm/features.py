@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.config import check_choice
-from fastrm.errors import MapError
 from fastrm.guards import Feature, Proposition, write
 from fastrm.kernels import grid as kernel
 from fastrm.maps import GridMap
@@ -85,8 +84,6 @@ class Terrain:
         wanted = targets[:, 0] * width + targets[:, 1]
         sources = np.searchsorted(keys, wanted[np.isin(wanted, keys)]).astype(np.uint32)
         kernel.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
-        if only is None and not sources.size:
-            raise MapError(f"{self.grid.source}: every {name} is walled off, so no geodesic distance to it exists")
         return distance
 
     def closer(self, name: str, any_object: bool) -> Array:
@@ -122,7 +119,7 @@ class Events:
             if isinstance(leaf, Proposition):
                 facts += [leaf.name] if value else []
             else:
-                facts.append(f"{write(leaf)} {str(value).lower() if isinstance(value, bool) else f'= {value}'}")
+                facts.append(f"{write(leaf)} {str(value).lower() if isinstance(value, bool) else f'= {value:g}'}")
         s, a = divmod(int(self.example[event]), terrain.next_s.shape[1])
         here, there = (tuple(terrain.cells[cell].tolist()) for cell in (s, terrain.next_s[s, a]))
         return f"{', '.join(facts) or 'no object'} (moving {ACTIONS[a]} from {here} to {there})"
@@ -147,7 +144,7 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf]) -> Events:
             distance = terrain.distance(leaf.name)
             where = "after" if leaf.function == "d" else "before"
             (after if where == "after" else before).split(distance, int(distance.max()) + 1)
-            sources.append((leaf, where, distance))
+            sources.append((leaf, where, distance.astype(np.float64)))  # rewards multiply distances
         elif isinstance(leaf, Feature):
             closer = terrain.closer(leaf.name, any_object=leaf.function == "closer_any").ravel()
             moves.split(closer, 2)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from fastrm import formats
-from fastrm.config import check_choice
+from fastrm.config import check_choice, check_number
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place
 from fastrm.formats.draft import Draft, Edge
 from fastrm.guards import (
@@ -97,9 +97,13 @@ class RewardMachine(Draft):
         """
         value = dict.fromkeys((*self.states, *self.terminals), 0.0)
         ways = {u: [(constant(e.reward) or 0.0, e.target) for e in self.edges if e.source == u] for u in self.states}
-        change, scale = 1.0, 0.0
+        change, scale, sweeps = 1.0, 0.0, 0
         while change > 1e-12 * scale:
-            change = scale = 0.0
+            if gamma >= 1 and sweeps > len(self.states):
+                raise ConfigError(
+                    f"gamma={gamma:g}: a loop of {self.source} pays for ever, so shaping needs a gamma below 1"
+                )
+            change, scale, sweeps = 0.0, 0.0, sweeps + 1
             for u in self.states:
                 best = max(reward + gamma * value[target] for reward, target in ways[u])
                 change, scale = max(change, abs(best - value[u])), max(scale, abs(best))
@@ -201,7 +205,14 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
         yield None, f"the start state {draft.start} is a terminal or unknown; start in one of {', '.join(draft.states)}"
         return
     defaults: set[str] = set()
+    if draft.score not in ("task", "own"):
+        yield None, f"score {draft.score!r} is unknown; expected task or own"
     for edge in draft.edges:
+        for name in (edge.source, edge.target):
+            if name not in live and name not in terminals:
+                near = did_you_mean(name, live | terminals)
+                yield edge.line, f"edge {describe(edge)} names the unknown state {name}{near}"
+                return
         if edge.source in terminals:
             yield edge.line, f"edge {describe(edge)} leaves a terminal state; remove it"
         if isinstance(edge.guard, Otherwise):
@@ -242,13 +253,8 @@ def _closure(seeds: Iterable[str], edges: dict[str, set[str]]) -> set[str]:
 
 
 def _reward(field: str, value: float) -> Number:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not abs(number) < float("inf"):
-        raise ConfigError(f"{field}={value!r}: must be a finite number")
-    return Number(number + 0.0)
+    check_number(field, value)
+    return Number(float(value) + 0.0)
 
 
 __all__ = ["KINDS", "Edge", "Guard", "Kind", "RewardMachine", "describe", "structural_faults"]

@@ -52,6 +52,11 @@ class GridMap:
     source: str = field(default="<map>", compare=False)
     """Where the map came from, for messages."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
+            raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
+        _check_tiles(list(self.rows), 0, len(self.rows) - 1, self.source)
+
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> GridMap:
         """Read a map from text.
@@ -77,7 +82,7 @@ class GridMap:
         first, last = full[0], full[-1]
         _check_tiles(lines, first, last, source)
         rows = tuple(line.replace(".", FLOOR) for line in lines[first : last + 1])
-        return cls(rows, source)
+        return cls(rows, source)  # checked once more, without the line numbers
 
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
@@ -197,8 +202,8 @@ def _check_tiles(lines: list[str], first: int, last: int, source: str) -> None:
     starts: list[int] = []
     for number in range(first, last + 1):
         line, where = lines[number], place(source, number + 1)
-        unknown = next((tile for tile in line if tile not in TILES), None)
-        if unknown is not None:
+        if not TILES.issuperset(line):
+            unknown = next(tile for tile in line if tile not in TILES)
             raise MapError(
                 f"{where}unknown tile {unknown!r} in column {line.index(unknown) + 1}; "
                 "use X, A, space, '.', a lower-case letter or H"

@@ -297,12 +297,16 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
     for name in settings:
         if name not in fields:
             raise ConfigError(f"{name}: no such setting{did_you_mean(name, fields)}; there are {', '.join(fields)}")
+    if config is not None and not isinstance(config, LearnerConfig):
+        raise ConfigError(f"config={config!r:.60}: must be a LearnerConfig")
     return replace(config or LearnerConfig(), **settings)
 
 
 def _check_request(algo: str, steps: int, seeds: Sequence[int], shaping: bool) -> None:
     check_choice("algo", algo, ALGOS)
     check_whole("steps", steps, 1, 2**53)
+    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str):
+        raise ConfigError(f"seeds={seeds!r}: must be a list of seeds")
     if not len(seeds):
         raise ConfigError("seeds=[]: give at least one seed")
     for seed in seeds:
@@ -313,8 +317,14 @@ def _check_request(algo: str, steps: int, seeds: Sequence[int], shaping: bool) -
 
 def _check_optimum(problem: Problem, config: LearnerConfig, optimum: Sequence[float] | None) -> Array:
     if optimum is None:
-        return np.array(optimal_arps(problem, config.gamma, config.epsilon))
-    unit = np.array(optimum, dtype=np.float64)
+        unit = np.array(optimal_arps(problem, config.gamma, config.epsilon))
+        if not (unit > 0).all():
+            raise ConfigError("the best policy earns no reward per step to measure scores by; give optimum=[...]")
+        return unit
+    try:
+        unit = np.array(optimum, dtype=np.float64)
+    except (TypeError, ValueError):
+        unit = np.array([])
     if unit.shape != (len(problem.machines),) or not (np.isfinite(unit) & (unit > 0)).all():
         raise ConfigError(f"optimum={optimum!r}: must be a positive number per machine ({len(problem.machines)})")
     return unit

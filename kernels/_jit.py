@@ -8,7 +8,6 @@ empty string it turns the cache off.
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import os
 import tempfile
@@ -49,16 +48,25 @@ def cache_folder() -> Path | None:
     named = os.environ.get("FASTRM_CACHE_DIR")
     if named == "":
         return None
-    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fastrm"
     name = f"kernels-{fingerprint()}"
-    for folder in (base / name, Path(tempfile.gettempdir()) / f"fastrm-{getpass.getuser()}" / name):
+    places = [lambda: Path(named)] if named else [lambda: Path(os.environ["XDG_CACHE_HOME"]) / "fastrm", _home_cache]
+    for place in (*places, _temporary_cache):
         try:
+            folder = place() / name
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 return folder
-        except OSError:
+        except (OSError, KeyError, RuntimeError):  # not writable, not set, no home
             continue
     return None
+
+
+def _home_cache() -> Path:
+    return Path.home() / ".cache" / "fastrm"
+
+
+def _temporary_cache() -> Path:
+    return Path(tempfile.gettempdir()) / f"fastrm-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
 
 
 @contextmanager

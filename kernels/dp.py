@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.tables import LIVE, N_ACTIONS
+from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS
 
 EPS = 2.0**-52  # twice the rounding error of one operation, which covers the rounding of the bounds themselves
+FAR = np.int32(2**30)  # steps to go where there is no way
+_EXCESS_SWEEPS = 2000
 
 
 @part
@@ -105,50 +107,64 @@ def _close_loop(tables, reward, gamma, policy, v, error, order, n, head):
         discount *= gamma
     length = n - k
     s, u = head // n_u, head % n_u
-    if gamma < 1.0:
-        v[s, u] = total / (1.0 - discount)
-        # the series, its sum and 1 - gamma^length each lose some rounding errors
-        error[s, u] = EPS * (length + 2) * (size / (1.0 - discount)) * (1.0 + length * discount / (1.0 - discount))
-    elif total != 0.0:
-        v[s, u] = np.inf if total > 0.0 else -np.inf
+    v[s, u] = total / (1.0 - discount)
+    # the series, its sum and 1 - gamma^length each lose some rounding errors
+    error[s, u] = EPS * (length + 2) * (size / (1.0 - discount)) * (1.0 + length * discount / (1.0 - discount))
+
+
+@part
+def _residual(tables, reward, gamma, v, s, u, a):
+    """Bound how much better than v(s, u) an action is, rounding included."""
+    e = tables.event[s, a]
+    ahead = gamma * v[tables.next_s[s, a], tables.delta[e, u]]
+    q = reward[e, u] + ahead
+    return max(q - v[s, u], 0.0) + EPS * (abs(ahead) + abs(q) + abs(v[s, u]))
 
 
 @jit
 def excess(tables, reward, gamma, v, bound):
-    """Bound from above how much the optimum exceeds `v`, by sweeps over the residuals. `bound` is overwritten.
+    """Bound from above how much the optimum exceeds `v`. `bound` float64 [n_s, n_cols] is overwritten.
 
-    If B(s, u) >= gamma B(s', u') + residual(s, u, a) for all actions, the optimum is at most v + B. Such a B is found
-    to a tenth by value iteration and doubled.
+    If B(s, u) >= gamma B(s', u') + residual(s, u, a) for all pairs and actions, the optimum is at most v + B. Sweeps
+    from 0 approach the least such B from below; they go on until twice the result fulfils the condition everywhere,
+    which is checked. Where gamma is so near 1 that this takes too long, the largest residual over 1 - gamma serves.
     """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
     bound[:, :] = 0.0
-    change, sweeps = 1.0, 0
-    while change > 0.1 and sweeps < 100_000:
-        change = 0.0
+    for count in range(_EXCESS_SWEEPS):
+        proven = True
+        largest = 0.0
         for k in range(n_s):
-            s = k if sweeps % 2 == 0 else n_s - 1 - k
+            s = k if count % 2 == 0 else n_s - 1 - k
             for u in range(n_u):
                 best = bound[s, u]
                 for a in range(N_ACTIONS):
-                    e, s_next = tables.event[s, a], tables.next_s[s, a]
-                    ahead = gamma * v[s_next, tables.delta[e, u]]
-                    q = reward[e, u] + ahead
-                    residual = max(q - v[s, u], 0.0) + EPS * (abs(ahead) + abs(q) + abs(v[s, u]))
-                    best = max(best, gamma * bound[s_next, tables.delta[e, u]] + residual)
-                if best > bound[s, u] * (1.0 + change):
-                    change = best / bound[s, u] - 1.0 if bound[s, u] > 0.0 else 1.0
+                    ahead = gamma * bound[tables.next_s[s, a], tables.delta[tables.event[s, a], u]]
+                    residual = _residual(tables, reward, gamma, v, s, u, a)
+                    largest = max(largest, residual)
+                    best = max(best, ahead + residual)
                 bound[s, u] = best
-        sweeps += 1
-    bound *= 2.0
-    return change <= 0.1
+        for s in range(n_s):
+            for u in range(n_u):
+                for a in range(N_ACTIONS):
+                    ahead = gamma * bound[tables.next_s[s, a], tables.delta[tables.event[s, a], u]]
+                    if 2.0 * bound[s, u] < (2.0 * ahead + _residual(tables, reward, gamma, v, s, u, a)) * (1.0 + EPS):
+                        proven = False
+        if proven:
+            bound *= 2.0
+            return
+    bound[:, :n_u] = largest / (1.0 - gamma) * (1.0 + 1e-9)
 
 
 @jit
-def steps_to_go(tables, distance):
-    """Overwrite `distance` int32 [n_s, n_cols] with the steps from every pair to a success; a large number if none."""
-    far = np.int32(2**30)
+def steps_to_go(tables, mask, any_end, distance):
+    """Overwrite `distance` int32 [n_s, n_cols] with the fewest marked actions from every pair to a success.
+
+    `mask` uint8 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
+    FAR where there is no way.
+    """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
-    distance[:, :] = far
+    distance[:, :] = FAR
     changed, forwards = True, True
     while changed:
         changed = False
@@ -158,25 +174,26 @@ def steps_to_go(tables, distance):
                 best = distance[s, u]
                 for a in range(N_ACTIONS):
                     e = tables.event[s, a]
-                    if tables.outcome[e, u] == 1:
-                        best = np.int32(1)
-                    elif tables.outcome[e, u] == LIVE:
+                    if not mask[s, u] >> a & 1:
+                        continue
+                    if tables.outcome[e, u] == LIVE:
                         best = min(best, np.int32(distance[tables.next_s[s, a], tables.delta[e, u]] + 1))
+                    elif any_end or tables.outcome[e, u] == SUCCESS:
+                        best = np.int32(1)
                 if best < distance[s, u]:
                     distance[s, u] = best
                     changed = True
         forwards = not forwards
-    return far
 
 
 @jit
-def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, mass, gained, mass_next, gained_next):
+def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, to_end, mass, gained, mass_next, gained_next):
     """Return the expected reward per step of one episode of the epsilon-greedy policy, sum over t of P(T = t) / t.
 
     The distribution over (s, u) is pushed forward in time together with the reward gained so far; what has not ended
     after t steps adds less than its mass over t, and the sum stops when that falls below `tolerance` or at `horizon`.
-    `worth` float64 [n_e, n_cols] is what a move pays; the four float64 [n_s, n_cols] are scratch. Also returns the
-    mass that had not ended.
+    `worth` float64 [n_e, n_cols] is what a move pays; pairs with `to_end` FAR never end an episode and are dropped; the
+    four float64 [n_s, n_cols] are scratch. Also returns what the mass that had not ended could at most have added.
     """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
     mass[:, :] = 0.0
@@ -201,13 +218,13 @@ def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, mass, gained,
                     brings = share * gained[s, v] + arrives * worth[e, v]
                     if tables.outcome[e, v] != LIVE:
                         total += brings / t
-                    else:
+                    elif to_end[tables.next_s[s, a], tables.delta[e, v]] < FAR:
                         mass_next[tables.next_s[s, a], tables.delta[e, v]] += arrives
                         gained_next[tables.next_s[s, a], tables.delta[e, v]] += brings
                         left += arrives
         mass, mass_next = mass_next, mass
         gained, gained_next = gained_next, gained
-    return total, left
+    return total, left / (t + 1)
 
 
 @jit
@@ -290,7 +307,7 @@ def best_shortest(tables, reward, gamma, distance, order, v, policy):
         s, u = x // n_u, x % n_u
         best = -np.inf
         for a in range(N_ACTIONS):
-            if is_direct(tables, distance, s, u, a):
+            if is_direct(tables, distance, False, s, u, a):
                 q = action_value(tables, reward, gamma, v, s, u, a)
                 if q >= best:
                     best = q
@@ -299,20 +316,20 @@ def best_shortest(tables, reward, gamma, distance, order, v, policy):
 
 
 @part
-def is_direct(tables, distance, s, u, a):
-    """Say whether an action is the first of a shortest path."""
+def is_direct(tables, distance, any_end, s, u, a):
+    """Say whether an action is the first of a shortest path to a success (or any end)."""
     e = tables.event[s, a]
     if tables.outcome[e, u] != LIVE:
-        return tables.outcome[e, u] == 1 and distance[s, u] == 1
+        return (any_end or tables.outcome[e, u] == SUCCESS) and distance[s, u] == 1
     return distance[tables.next_s[s, a], tables.delta[e, u]] == distance[s, u] - 1
 
 
 @jit
-def direct_actions(tables, distance, mask):
-    """Mark the actions that are the first of a shortest path. `mask` uint8 [n_s, n_u] is overwritten."""
+def direct_actions(tables, distance, any_end, mask):
+    """Mark the actions that lower `distance` (see `steps_to_go`) by one. `mask` uint8 [n_s, n_u] is overwritten."""
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             mask[s, u] = 0
             for a in range(N_ACTIONS):
-                if is_direct(tables, distance, s, u, a):
+                if is_direct(tables, distance, any_end, s, u, a):
                     mask[s, u] |= 1 << a

@@ -10,10 +10,11 @@ UNREACHED = np.int32(2**31 - 1)
 
 
 @jit
-def step(next_s, s, a):
-    """Move a batch of agents. `s` is updated."""
+def step(next_s, label_of, s, a, label):
+    """Move a batch of agents and read the labels of the cells they reach. `s` is updated, `label` is overwritten."""
     for i in range(s.size):
         s[i] = next_s[s[i], a[i]]
+        label[i] = label_of[s[i]]
 
 
 @jit

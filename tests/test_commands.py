@@ -47,7 +47,7 @@ def test_check_works_for_machines_of_the_reference(capsys, reference):
         (["check", "1a1b", "a-b", "--gamma", "0"], "gamma=0"),
         (["check", "1a1b", "a-b", "--size", "1"], "size=1"),
         (["check", "1a1b", "a", "--kind", "numeric-boolean", "--gamma", "1"], "gamma=1: a loop"),
-        (["speed", "--json", "/nowhere/at/all.json"], "the folder does not exist"),
+        (["speed", "--json", "/nowhere/at/all.json"], "cannot be written: No such file"),
         (["speed", "--repeats", "0"], "--repeats must be at least 1"),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_sixty_published_optima_of_craft_are_met(reference):
 # --- brute force -----------------------------------------------------------------------------------------------------
 
 
-def lassos(tables, u, limit=200_000):
+def lassos(tables, u, limit):
     """Yield the rewards of every path from the start that ends or returns to a pair it visited, and how it ends."""
     count = 0
     stack = [((tables.start, u), [], [])]
@@ -65,7 +65,8 @@ def lassos(tables, u, limit=200_000):
         (s, v), trail, paid = stack.pop()
         for s_next, e in {(int(tables.next_s[s, a]), int(tables.event[s, a])) for a in range(4)}:
             count += 1
-            assume(count < limit)
+            if limit is not None:
+                assume(count < limit)
             rewards = [*paid, as_written(tables.reward[e, v])]
             there = s_next, int(tables.delta[e, v])
             visited = [*trail, (s, v)]
@@ -86,20 +87,20 @@ def discounted(rewards, loop, gamma):
     return before + gamma**loop * around / (1 - gamma ** (len(rewards) - loop))
 
 
-def brute_force(problem, gamma):
+def brute_force(problem, gamma, limit=200_000):
     """Return the optimum and the verdict by looking at every path."""
     exact = as_written(gamma)
     found = {}
-    for rewards, loop, succeeds in lassos(problem.tables, int(problem.tables.first_u[0])):
+    for rewards, loop, succeeds in lassos(problem.tables, int(problem.tables.first_u[0]), limit):
         key = discounted(rewards, loop, exact)
-        found.setdefault(key, set()).add(len(rewards) if succeeds else None)
+        found.setdefault(key, set()).add(len(rewards) if succeeds else "loop" if loop is not None else "failure")
     optimum, goal = max(found), problem.shortest[0]
     lengths = found[optimum]
-    finishing = [length for length in lengths if length is not None]
+    finishing = [length for length in lengths if isinstance(length, int)]
     if lengths == {goal}:
         return optimum, "shortest"
     if not finishing:
-        return optimum, "never finishes"
+        return optimum, "never finishes" if "loop" in lengths else "ends in failure"
     if min(finishing) == goal:
         return optimum, "shortest for some optimal policies only"
     extra = min(finishing) - goal
@@ -128,7 +129,7 @@ def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
         st.sampled_from(["a", "a-b", "b-a"]),
         st.sampled_from(KINDS),
         st.sampled_from([-3, 0, 0.1, 0.5, 1, 2, 5, 40, 1000]),
-        st.sampled_from([0.3, 0.5, 0.9, 0.97]),
+        st.sampled_from([0.3, 0.5, 0.9, 0.97, 0.9995]),
         st.sampled_from(["nearest", "any"]),
     )
     def check(text, task, kind, terminal, gamma, closer):
@@ -144,7 +145,7 @@ def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
         value = ours.solution.value[problem.tables.start, problem.tables.first_u[0]]
         bound = ours.solution.error[problem.tables.start, problem.tables.first_u[0]]
         assert abs(Fraction(float(value)) - optimum) <= bound + 1e-15 * abs(optimum)
-        assert bound <= 1e-11 * (1 + abs(optimum))
+        assert bound <= 1e-8 * (1 + abs(optimum))
         verdicts.append(verdict.split(" (")[0])
 
     check()
@@ -442,3 +443,108 @@ def test_the_boolean_twin_ignores_what_the_machine_pays():
     problem = compile(GridMap.generate("1a", size=7, seed=1), RewardMachine.sequence("a", kind="numeric"))
     twin = (problem.tables.outcome == SUCCESS).astype(float)
     assert solve_rewards(problem, twin, 0.9).length == problem.shortest[0]
+
+
+# --- what a review found ---------------------------------------------------------------------------------------------
+
+
+def test_a_loop_that_pays_by_less_than_the_rounding_of_many_steps_is_not_called_shortest():
+    """gamma 0.999: gaps below the rounding of one step add up over a thousand; only rationals can tell."""
+    grid = GridMap.parse("XXXXXX\nXp AcX\nXXXXXX")
+    text = (
+        "start u\nsuccess done\nu -> done when c reward 1000.0000000011\n"
+        "u -> u when d(p) == 0 & d_before(p) == 1 reward 1\n"
+        "u -> u when d(p) == 1 & d_before(p) == 0 reward 1.0000000000033\n"
+        "u -> u when d(p) == 1 & d_before(p) == 1 reward 1\nu -> u when d(p) == 1 & d_before(p) == 2 reward 1\n"
+        "u -> u otherwise\n"
+    )
+    problem = compile(grid, RewardMachine.parse(text))
+    assert guarantee(problem, 0.999).verdict == brute_force(problem, 0.999, limit=None)[1] == "never finishes"
+
+
+def test_a_state_that_cannot_finish_does_not_hang_the_score():
+    grid = GridMap.parse("XXXXXXX\nXA   aX\nX  b  X\nXXXXXXX")
+    text = (
+        "start u0\nsuccess done\nu0 -> done when a\nu0 -> trap when b\nu0 -> u0 otherwise\n"
+        "trap -> done when d(a) > 1000\ntrap -> trap otherwise\n"
+    )
+    (unit,) = optimal_arps(compile(grid, RewardMachine.parse(text)))
+    assert 0.15 < unit < 0.25
+    assert train(compile(grid, RewardMachine.parse(text)), steps=1000).episodes.size == 0
+
+
+def test_a_machine_that_hovers_by_its_own_score_is_refused_not_waited_for():
+    grid = GridMap.parse("XXXXXXX\nXA   aX\nX     X\nXXXXXXX")
+    text = "start u\nsuccess done\nscore own\nu -> done when a reward -1\nu -> u otherwise reward -0.01\n"
+    with pytest.raises(ConfigError, match=r"hardly ever ends an episode|earns no reward per step"):
+        train(compile(grid, RewardMachine.parse(text)), steps=1000)
+    assert train(compile(grid, RewardMachine.parse(text)), steps=1000, optimum=[1.0]).q.size
+
+
+def test_gamma_one_follows_a_path_that_earns_its_value():
+    problem = compile(GridMap.generate("1a1b", size=9, seed=1), RewardMachine.sequence("a-b"))
+    best = solve(problem, 1.0)
+    assert best.length is not None and best.value[problem.tables.start, 0] == 1.0
+
+
+def test_shaping_with_gamma_one_and_a_loop_that_pays_is_refused():
+    problem = compile(GridMap.generate("1a", size=7), RewardMachine.sequence("a", kind="numeric-boolean"))
+    with pytest.raises(ConfigError, match="pays for ever, so shaping needs a gamma below 1"):
+        train(problem, steps=100, gamma=1.0, shaping=True)
+
+
+def test_a_machine_whose_optimum_fails_is_said_to():
+    text = (
+        "start u\nsuccess done\nfailure lost\nu -> lost when b reward 10\n"
+        "u -> done when !b & d(b) == 3\nu -> u otherwise\n"
+    )
+    grid = GridMap.parse("XXXXXXX\nX  A bX\nXXXXXXX")
+    problem = compile(grid, RewardMachine.parse(text))
+    verdict = guarantee(problem)
+    assert verdict.verdict == "ends in failure" and verdict.length is None and not verdict.witness.loop
+    assert [finding.kind for finding in lint(problem.machines[0], grid)] == ["failure"]
+
+
+def test_products_of_distances_do_not_overflow():
+    grid = GridMap.generate("1a", size=41, seed=1)
+    text = "start u\nsuccess done\nu -> done when a\nu -> u otherwise reward 10 - d(a)*d(a)*d(a)*d(a)*d(a)*d(a)\n"
+    assert compile(grid, RewardMachine.parse(text)).tables.reward.max() <= 10
+
+
+def test_the_scale_of_rewards_is_not_invented_where_the_terminal_reward_is_not_positive():
+    grid = GridMap.generate("1a", size=9, seed=1)
+    assert guarantee(with_terminal_reward(grid, "a", "boolean", -1.0)).critical_scale is None
+    assert guarantee(with_terminal_reward(grid, "a", "numeric-boolean", -5.0)).critical_scale == 0
+    assert guarantee(with_terminal_reward(grid, "a", "boolean", 1.0)).critical_scale == float("inf")
+
+
+def test_a_loop_whose_rewards_cancel_is_not_farming():
+    grid = GridMap.parse("XXXXXX\nXA  aX\nXXXXXX")
+    text = (
+        "start u\nsuccess done\nu -> done when a reward 1\nu -> u when d(a) == 3 & d_before(a) == 2 reward 0.1\n"
+        "u -> u when d(a) == 3 & d_before(a) == 3 reward 0.2\nu -> u when d(a) == 2 & d_before(a) == 3 reward -0.3\n"
+        "u -> u otherwise\n"
+    )
+    assert all("e-1" not in finding.message for finding in lint(RewardMachine.parse(text), grid))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: lint(p.machines[0], p.grid, gamma=1.0), "gamma=1"),
+        (lambda p: hrm_fixed_point(p, machine=3), "machine=3"),
+        (lambda p: optimal_arps(p, gamma=5), "gamma=5"),
+        (lambda p: optimal_arps(p, gamma="x"), "gamma='x'"),
+        (lambda p: train(p, q_init=10**400), "q_init=1000"),
+        (lambda p: train(p, alpha=np.complex128(0.5)), "alpha="),
+        (lambda p: train(p, config={"alpha": 1}), "config="),
+        (lambda p: train(p, optimum=["x"]), "optimum="),
+        (lambda p: RewardMachine.sequence("a", terminal_reward=10**400), "terminal_reward=1000"),
+        (lambda p: compile(p.grid, "a-b"), "must be a RewardMachine"),
+        (lambda p: compile("XXX", p.machines[0]), "must be a GridMap"),
+        (lambda p: compile(p.grid, p.machines[0], profile=None), "profile=None"),
+    ],
+)
+def test_wrong_arguments_give_a_fastrm_error(call, message):
+    with pytest.raises(FastrmError, match=message):
+        call(compile(corridor(3), RewardMachine.sequence("a")))

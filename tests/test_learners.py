@@ -19,6 +19,10 @@ from specs import machine_text, sequence_spec
 
 PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
 STEPS = 300
+CHANGES = [
+    {}, {"alpha": 0.3, "gamma": 0.99, "epsilon": 0.5}, {"q_init": 0.0, "limit": 7}, {"limit": 1},
+    {"self_loop_options": True, "r_min": -0.5, "r_max": 2.0, "controller_alpha": 0.25, "limit": 9},
+]  # fmt: skip
 
 
 def test_splitmix64_and_xoroshiro128pp_meet_their_published_vectors():
@@ -63,7 +67,8 @@ def assert_equal(oracle, batch):
     cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
     if batch.algo == "hrm":
         rows = [option for machine in oracle.machines for option in machine.options(oracle.self_loop_options)]
-        assert [source for source, _ in rows] == [problem.states[c] for _, c, _ in option_pairs(problem)]
+        ours = option_pairs(problem, oracle.self_loop_options)
+        assert [source for source, _ in rows] == [problem.states[column] for _, column, _ in ours]
         values = [[oracle.controller.get((cell, row), oracle.q_init) for row in rows] for cell in cells]
         assert run.controller.tobytes() == np.array(values).tobytes()
     else:
@@ -95,7 +100,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
         st.lists(machines(with_gaps=profile == "icarte2022"), min_size=tasks, max_size=tasks),
         st.integers(0, 2**64 - 1),
         st.sampled_from(["manhattan", "geodesic"]),
-        st.sampled_from([{}, {"alpha": 0.3, "gamma": 0.99, "epsilon": 0.5}, {"q_init": 0.0, "limit": 7}, {"limit": 1}]),
+        st.sampled_from(CHANGES),
     )
     def check(text, specs, seed, metric, changes):
         oracle, batch = oracle_and_batch(

@@ -32,7 +32,7 @@ class _Job(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in ("n_s", "n_u", "n_cols", "n_quiet", "start", "first_u")),
         *((name, ctypes.c_void_p) for name in ("first", "owner", "ends", "earns")),
         *((name, ctypes.c_uint64) for name in ("n_o", "n_ocols")),
-        *((name, ctypes.c_double) for name in ("alpha", "gamma")),
+        *((name, ctypes.c_double) for name in ("alpha", "gamma", "controller_alpha")),
         *((name, ctypes.c_uint64) for name in ("explore_below", "limit", "seed", "steps", "tick", "window")),
     )
 
@@ -62,11 +62,11 @@ def build(folder: Path) -> ctypes.CDLL | str:
     return library
 
 
-def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, Array]:
-    """Run the C loop on the problem and the first seed of a fresh batch; return seconds and the table it learned.
+def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, Array, Array | None]:
+    """Run the C loop on the problem and the first seed of a fresh batch; return seconds and the tables it learned.
 
-    The caller compares the table with the kernels'. Only what the speed suite needs is written in C: the clean profile,
-    one machine, whole ticks.
+    The caller compares the tables with the kernels'. Only what the speed suite needs is written in C: the clean
+    profile, one machine, whole ticks.
     """
     problem, config, options = batch.problem, batch.config, batch.options
     tables = problem.tables
@@ -92,7 +92,8 @@ def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, Array]:
         n_s=len(tables.next_s), n_u=tables.n_u, n_cols=tables.reward.shape[1], n_quiet=tables.n_quiet,
         start=tables.start, first_u=int(tables.first_u[0]),
         n_o=len(options.owner) if options else 0, n_ocols=options.reward.shape[1] if options else 0,
-        alpha=config.alpha, gamma=config.gamma, explore_below=math.floor(config.epsilon * 2**32),
+        alpha=config.alpha, gamma=config.gamma, controller_alpha=config.controller_alpha,
+        explore_below=math.floor(config.epsilon * 2**32),
         limit=config.episode_limit, seed=batch.seeds[0], steps=batch.steps, tick=config.tick,
         window=config.window or 100,
     )  # fmt: skip
@@ -104,4 +105,5 @@ def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, Array]:
     function = getattr(library, f"limit_{batch.algo}")
     start = time.perf_counter()
     function(*arguments)
-    return time.perf_counter() - start, q[0]
+    seconds = time.perf_counter() - start
+    return seconds, q[0], None if controller is None else controller[0]

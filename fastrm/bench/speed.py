@@ -21,8 +21,12 @@ def run(options: argparse.Namespace) -> int:
     """Measure, print and write."""
     if options.repeats < 1 or options.steps < 10_000:
         raise ConfigError("--repeats must be at least 1 and --steps at least 10000")
-    if options.json is not None and not options.json.absolute().parent.is_dir():
-        raise ConfigError(f"--json {options.json}: the folder does not exist; create it first")
+    if options.json is not None:
+        try:
+            with options.json.open("a"):
+                pass
+        except OSError as problem:
+            raise ConfigError(f"--json {options.json}: cannot be written: {problem.strerror or problem}") from None
     from fastrm.bench import measure  # numba is imported only now
     from fastrm.bench.tables import print_speed
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -69,7 +70,7 @@ def print_forecast(plan: Plan, out: Path) -> None:
 def print_summary(results: Results) -> None:
     """Print medians per setup, task and method."""
     console = Console(highlight=False)
-    console.print(f"{results!r} in {results.path}")
+    console.print(f"{results!r} in {results.path}", markup=False)
     if not results.runs:
         return
     table = _table("medians", "setup", "task", "method", "runs", "score", "to 90 %", "shortest")
@@ -110,7 +111,7 @@ def print_check(grid: GridMap, report: dict[str, Any]) -> None:
     verdict = report["verdict"]
     console.print(f"[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/] at gamma {report['gamma']:g}")
     if report["reason"]:
-        console.print(f"no verdict: {report['reason']}")
+        console.print(f"no verdict: {report['reason']}", markup=False)
     length = "never finishes" if report["optimal_length"] is None else f"{report['optimal_length']} steps"
     console.print(f"  optimal policy   {length}, return {report['optimal_return']:.8g}")
     console.print(f"  shortest path    {report['shortest_length']} steps, return {report['shortest_return']:.8g}")
@@ -121,9 +122,9 @@ def print_check(grid: GridMap, report: dict[str, Any]) -> None:
         row, column = report["leaves_at"]
         console.print(f"  leaves the shortest routes at row {row}, column {column}; machine state {report['state']}")
     for finding in report.get("findings", ()):
-        console.print(f"  [yellow]{finding['kind']}[/]: {finding['message']}")
+        console.print(f"  [yellow]{finding['kind']}[/]: {escape(finding['message'])}")
     for warning in report["warnings"]:
-        console.print(f"  [yellow]warning[/]: {warning}")
+        console.print(f"  [yellow]warning[/]: {escape(warning)}")
     if max(grid.size) <= MAX_DRAWN:
         console.print(draw_witness(grid, report))
     else:

@@ -1,7 +1,8 @@
 """Does the reward lead to shortest paths? A verdict about all optimal policies, with a witness.
 
-Let D(s, u) be the steps to go. Every policy that always takes an optimal action is optimal, so all optimal policies
-take shortest paths from the start if and only if, wherever optimal actions can lead, each of them lowers D by one.
+Let D(s, u) be the steps to go. With a discount below 1 every policy that always takes an optimal action is optimal, so
+all optimal policies take shortest paths from the start if and only if, wherever optimal actions can lead, each of them
+lowers D by one. With gamma 1 the same test is applied to the actions that keep the value.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy.typing as npt
 
 from fastrm.compiler import Problem
 from fastrm.exact import thresholds
-from fastrm.exact.solve import Cell, Solution, as_cells, solve
+from fastrm.exact.solve import Cell, Solution, as_cells, distances, solve
 from fastrm.kernels import dp
-from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.tables import LIVE, N_ACTIONS
 
 Array = npt.NDArray[Any]
 
@@ -48,8 +49,8 @@ class Guarantee:
 
     solution: Solution
     verdict: str
-    """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes`` or
-    ``undecided``."""
+    """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes``,
+    ``ends in failure`` or ``undecided``."""
     shortest: bool
     """Whether all optimal policies take shortest paths."""
     some_shortest: bool
@@ -68,8 +69,11 @@ class Guarantee:
         return float(thresholds.critical_reward(self.solution.problem, self.solution.gamma, self.solution.machine))
 
     @cached_property
-    def critical_scale(self) -> float:
-        """Factor by which all rewards on the way may grow before the optimum leaves the shortest paths."""
+    def critical_scale(self) -> float | None:
+        """Factor by which all rewards on the way may grow before the optimum leaves the shortest paths.
+
+        None where no factor keeps it there, or where the terminal reward is not one constant.
+        """
         return thresholds.critical_scale(self.solution.problem, self.solution.machine, self.critical_reward)
 
     @cached_property
@@ -82,7 +86,7 @@ class Guarantee:
         """Discounts around the given one, or nearest to it, with the verdict *shortest*; None if there are none.
 
         The ends are found to 1e-6 between neighbouring points of a grid of 49, so a gap narrower than a fiftieth may go
-        unseen.
+        unseen; an end of 0 or 1 means that the verdict held up to the last point of the grid.
         """
 
         def holds(gamma: float) -> bool:
@@ -113,25 +117,29 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     True
     """
     solution = solve(problem, gamma, machine)
-    tables = problem.tables
-    distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
-    dp.steps_to_go(tables, distance)
+    tables, goal = problem.tables, solution.shortest
     direct = np.empty(solution.optimal.shape, dtype=np.uint8)
-    dp.direct_actions(tables, distance, direct)
-    pairs = _reachable(solution, solution.optimal)
-    astray = (solution.optimal & ~direct).reshape(-1)[pairs] != 0
-    length = _fewest_steps(solution)
-    shortest, goal = not astray.any(), solution.shortest
+    dp.direct_actions(tables, distances(tables), False, direct)
+    pairs = _reachable(solution)
+    shortest = not (solution.optimal & ~direct).reshape(-1)[pairs].any()
+    remaining = distances(tables, solution.optimal)
+    fewest = int(remaining[tables.start, solution.first_u])
+    length = fewest if fewest < dp.FAR else None
     if shortest:
         verdict = "shortest"
     elif length is None:  # certain even among candidates: all optimal actions are among them
-        verdict = "never finishes"
+        verdict = "never finishes" if _can_go_on_for_ever(solution, pairs) else "ends in failure"
     elif solution.undecided is not None and gamma < 1:
         verdict = "undecided"
     elif length == goal:
         verdict = "shortest for some optimal policies only"
     else:
         verdict = f"detour (+{length - goal} step{'s' if length - goal > 1 else ''})"
+    if verdict.startswith("detour"):
+        dp.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
+        ways &= solution.optimal
+    else:
+        ways = solution.optimal
     return Guarantee(
         solution=solution,
         verdict=verdict,
@@ -139,68 +147,60 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
         some_shortest=length == goal,
         length=length,
         shortest_length=goal,
-        witness=_witness(solution, direct, distance, keep_finishing=length is not None and length != goal),
+        witness=_witness(solution, ways, direct),
         reason=solution.undecided if verdict == "undecided" else None,
     )
 
 
-def _reachable(solution: Solution, mask: Array) -> Array:
-    seen, queue = np.empty(mask.size, dtype=np.uint8), np.empty(mask.size, dtype=np.int64)
-    count = dp.reach(solution.tables, mask, solution.first_u, seen, queue)
+def _reachable(solution: Solution) -> Array:
+    """Return the pairs that optimal actions can lead to."""
+    seen, queue = (np.empty(solution.optimal.size, dtype=dtype) for dtype in (np.uint8, np.int64))
+    count = dp.reach(solution.tables, solution.optimal, solution.first_u, seen, queue)
     return queue[:count]
 
 
-def _fewest_steps(solution: Solution) -> int | None:
-    """Return the length of the shortest path of optimal actions that succeeds."""
+def _can_go_on_for_ever(solution: Solution, pairs: Array) -> bool:
+    """Say whether optimal actions can avoid every end, striking pairs whose every optimal action ends or leads out."""
     tables, n_u = solution.tables, solution.tables.n_u
-    depth = {tables.start * n_u + solution.first_u: 0}
-    frontier = list(depth)
-    while frontier:
-        following = []
-        for x in frontier:
+    alive = set(pairs.tolist())
+    size = -1
+    while len(alive) != size:
+        size = len(alive)
+        for x in list(alive):
             s, u = divmod(x, n_u)
-            for a in range(N_ACTIONS):
-                if not solution.optimal[s, u] >> a & 1:
-                    continue
-                e = tables.event[s, a]
-                if tables.outcome[e, u] == SUCCESS:
-                    return depth[x] + 1
-                y = int(tables.next_s[s, a]) * n_u + int(tables.delta[e, u])
-                if tables.outcome[e, u] == LIVE and y not in depth:
-                    depth[y] = depth[x] + 1
-                    following.append(y)
-        frontier = following
-    return None
+            actions = [a for a in range(N_ACTIONS) if solution.optimal[s, u] >> a & 1]
+            if not any(
+                tables.outcome[tables.event[s, a], u] == LIVE
+                and int(tables.next_s[s, a]) * n_u + int(tables.delta[tables.event[s, a], u]) in alive
+                for a in actions
+            ):
+                alive.discard(x)
+    return bool(alive)
 
 
-def _witness(solution: Solution, direct: Array, distance: Array, keep_finishing: bool) -> Witness:
-    """Walk the way an optimal policy goes, leaving the shortest route wherever that is optimal."""
+def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
+    """Walk the way an optimal policy goes, leaving the shortest routes wherever the marked actions allow it."""
     problem, tables = solution.problem, solution.tables
     pair = tables.start, solution.first_u
     trail: dict[tuple[int, int], int] = {}
-    leaves, state, loop_from, finished = None, "", None, False
-    remaining = _optimal_distance(solution) if keep_finishing else None
+    leaves, state, finished = None, "", False
     while pair not in trail and not finished:
         trail[pair] = len(trail)
         s, u = pair
-        allowed = int(solution.optimal[s, u])
-        if remaining is not None:
-            allowed = _lowering(solution, remaining, s, u)
-        elif allowed & ~int(direct[s, u]):
-            allowed &= ~int(direct[s, u])
-        a = allowed.bit_length() - 1
-        if leaves is None and not direct[s, u] >> a & 1:
+        allowed, direct_here = int(ways[s, u]), int(direct[s, u])
+        a = ((allowed & ~direct_here) or allowed).bit_length() - 1
+        if leaves is None and not direct_here >> a & 1:
             leaves, state = as_cells(problem, [s])[0], problem.states[u][1]
         e = tables.event[s, a]
         finished = bool(tables.outcome[e, u] != LIVE)
         pair = int(tables.next_s[s, a]), int(tables.delta[e, u])
     numbers = [s for s, _ in trail]
+    loop_from = None
     if finished:
         numbers.append(pair[0])
     else:
-        loop_from = trail[pair]
-        state = problem.states[pair[1]][1]
-    best, route = thresholds.best_shortest_path(problem, solution.reward, solution.gamma, solution.machine, distance)
+        loop_from, state = trail[pair], problem.states[pair[1]][1]
+    best, route = thresholds.best_shortest_path(problem, solution.reward, solution.gamma, solution.machine)
     return Witness(
         path=as_cells(problem, numbers),
         loop=() if loop_from is None else as_cells(problem, numbers[loop_from:]),
@@ -210,40 +210,3 @@ def _witness(solution: Solution, direct: Array, distance: Array, keep_finishing:
         optimal_return=float(solution.value[tables.start, solution.first_u]),
         shortest_return=best,
     )
-
-
-def _optimal_distance(solution: Solution) -> dict[int, int]:
-    """Return the steps to a success by optimal actions alone, for the pairs that have such a path."""
-    tables, n_u = solution.tables, solution.tables.n_u
-    pairs = _reachable(solution, solution.optimal).tolist()
-    steps: dict[int, int] = {}
-    changed = True
-    while changed:
-        changed = False
-        for x in reversed(pairs):
-            s, u = divmod(x, n_u)
-            for a in range(N_ACTIONS):
-                if not solution.optimal[s, u] >> a & 1:
-                    continue
-                e = tables.event[s, a]
-                ahead = 0 if tables.outcome[e, u] == SUCCESS else None
-                if tables.outcome[e, u] == LIVE:
-                    ahead = steps.get(int(tables.next_s[s, a]) * n_u + int(tables.delta[e, u]))
-                if ahead is not None and ahead + 1 < steps.get(x, ahead + 2):
-                    steps[x] = ahead + 1
-                    changed = True
-    return steps
-
-
-def _lowering(solution: Solution, steps: dict[int, int], s: int, u: int) -> int:
-    """Return the optimal actions that lower the steps to go by optimal actions, a bit each."""
-    tables, n_u, mask = solution.tables, solution.tables.n_u, 0
-    for a in range(N_ACTIONS):
-        if solution.optimal[s, u] >> a & 1:
-            e = tables.event[s, a]
-            ahead = 0 if tables.outcome[e, u] == SUCCESS else None
-            if tables.outcome[e, u] == LIVE:
-                ahead = steps.get(int(tables.next_s[s, a]) * n_u + int(tables.delta[e, u]))
-            if ahead is not None and ahead == steps[s * n_u + u] - 1:
-                mask |= 1 << a
-    return mask

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fastrm.compiler import Problem
-from fastrm.config import LearnerConfig
+from fastrm.config import LearnerConfig, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.solve import Cell, as_cells, check_gamma, follow_option, solve, value_and_policy
+from fastrm.exact.solve import Cell, as_cells, check_gamma, follow_option, highest_action, solve, value_and_policy
+from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, SUCCESS
 from fastrm.options import build_options, learned_rewards
 
@@ -68,6 +69,7 @@ def hrm_fixed_point(
     """Find the path that HRM settles on when every option and the controller are learned perfectly.
 
     Ties between options, and between actions of an option, go to the highest index; a run may settle on any of them.
+    Of `config` the rewards of options count (``r_max``, ``r_min``, ``self_loop_options``).
 
     >>> import fastrm
     >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
@@ -75,6 +77,7 @@ def hrm_fixed_point(
     0
     """
     check_gamma(gamma)
+    check_whole("machine", machine, 0, len(problem.machines) - 1)
     if gamma == 1:
         raise ConfigError("gamma=1: the fixed point of HRM needs a gamma below 1")
     tables, config = problem.tables, config or LearnerConfig()
@@ -86,7 +89,10 @@ def hrm_fixed_point(
     as_states = tables._replace(
         delta=options.delta, outcome=ends.astype(np.uint8), reward=options.reward, n_u=n_o
     )  # every option is a state of its own
-    _, policy, _ = value_and_policy(as_states, options.reward, gamma)
+    value_of, guess, error = value_and_policy(as_states, options.reward, gamma)
+    mask = np.empty(guess.shape, dtype=np.uint8)
+    dp.candidates(as_states, options.reward, gamma, value_of, error, mask)
+    policy = highest_action(mask)
 
     known: dict[tuple[int, int], list[_Outcome]] = {}
     start = tables.start, int(tables.first_u[machine])

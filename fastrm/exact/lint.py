@@ -8,9 +8,10 @@ import numpy as np
 
 from fastrm.compiler import Evaluator, Problem, check_features, compile, leaves_read
 from fastrm.config import Profile
-from fastrm.errors import FastrmError, place
+from fastrm.errors import ConfigError, FastrmError, place
 from fastrm.exact.guarantees import guarantee
-from fastrm.exact.solve import as_cells, follow, solve_rewards
+from fastrm.exact.rational import as_written
+from fastrm.exact.solve import as_cells, check_gamma, follow, solve_rewards
 from fastrm.features import Metric, Terrain, find_events
 from fastrm.formats.draft import Draft
 from fastrm.kernels.tables import LIVE
@@ -23,7 +24,7 @@ class Finding:
     """One thing a machine should be looked at for."""
 
     kind: str
-    """``structure``, ``edges``, ``task``, ``farming`` or ``procrastination``."""
+    """``structure``, ``edges``, ``task``, ``farming``, ``procrastination`` or ``failure``."""
     message: str
     state: str = ""
     """The machine state where it happens, if one does."""
@@ -59,6 +60,9 @@ def lint(
     >>> [(finding.kind, finding.state) for finding in lint(numeric, grid)]
     [('procrastination', 'u0')]
     """
+    check_gamma(gamma)
+    if gamma == 1:
+        raise ConfigError("gamma=1: the linter needs a gamma below 1")
     faults = [
         Finding("structure", f"{place(machine.source, line)}{message}") for line, message in structural_faults(machine)
     ]
@@ -80,9 +84,10 @@ def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> 
     """Find overlaps, gaps and rewards that are not finite, state by state."""
     try:
         check_features((machine,), terrain)
+        events = find_events(terrain, leaves_read([machine]))
     except FastrmError as fault:
         return [Finding("task", str(fault))]
-    evaluator = Evaluator(machine, find_events(terrain, leaves_read([machine])), terrain, profile)
+    evaluator = Evaluator(machine, events, terrain, profile)
     part, findings = evaluator.blank(), []
     for v, edges in enumerate(evaluator.edges_by_state()):
         try:
@@ -103,7 +108,7 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
     if loop is None:
         return []
     round_trip = [*path[loop:], path[loop]]
-    earned = sum(float(tables.reward[tables.event[s, policy[s, u]], u]) for s, u in round_trip[:-1])
+    earned = float(sum(as_written(tables.reward[tables.event[s, policy[s, u]], u]) for s, u in round_trip[:-1]))
     if earned <= 0:
         return []
     state = problem.states[round_trip[0][1]][1]
@@ -121,9 +126,12 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
 
 def _procrastination(problem: Problem, gamma: float) -> list[Finding]:
     verdict = guarantee(problem, gamma)
-    if verdict.verdict != "never finishes":
-        return []
     witness = verdict.witness
+    if verdict.verdict == "ends in failure":
+        said = f"failing is optimal: it returns {witness.optimal_return:.6g}, succeeding {witness.shortest_return:.6g}"
+        return [Finding("failure", said, witness.state, is_error=False)]
+    if verdict.verdict != "never finishes" or not witness.loop:
+        return []
     return [
         Finding(
             "procrastination",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 from fastrm.compiler import Problem
+from fastrm.config import check_number
 from fastrm.exact.solve import solve_rewards, task_reward
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[float, float], tuple[float, ...]]] = weakref.WeakKeyDictionary()
@@ -22,6 +23,8 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
     (0.5,)
     """
+    check_number("gamma", gamma, 0, 1)
+    check_number("epsilon", epsilon, 0, 1)
     gamma = gamma if 0 < gamma < 1 else 0.9
     known = _known.setdefault(problem, {})
     if (gamma, epsilon) not in known:

@@ -30,6 +30,7 @@ Cell = tuple[int, int]
 EXACT_LIMIT = 3000
 """Pairs of cell and state up to which ties are settled in rational arithmetic."""
 _SWEEPS = 400
+_LONGEST = 100_000
 _ROUNDS = 10_000
 
 
@@ -45,9 +46,10 @@ class Solution:
     value: Array
     """Value of every cell and machine state, [n_s, n_u]."""
     error: Array
-    """Proven bound on the error of each value, [n_s, n_u]."""
+    """Proven bound on the error of each value, [n_s, n_u]; NaN for gamma 1, where nothing is proven."""
     optimal: Array
-    """A bit per action, [n_s, n_u]: all optimal actions; exactly these where `undecided` is None and play can lead."""
+    """A bit per action, [n_s, n_u]: all optimal actions. Where play can lead from the start they are exactly the
+    optimal ones, or, on problems too large for rationals, all begin shortest paths; else `undecided` says why not."""
     policy: Array
     """Optimal action, ties to the highest index, [n_s, n_u]."""
     undecided: str | None
@@ -103,13 +105,18 @@ class Solution:
             check_whole("horizon", horizon, 1, 2**31)
         own = self.problem.machines[self.machine].score == "own"
         worth = self.tables.reward if own else task_reward(self.tables)
-        if horizon is None and epsilon == 0 and not self.pairs[2]:
-            return 0.0
-        shape = (len(self.tables.next_s), self.tables.reward.shape[1])
-        scratch = [np.empty(shape) for _ in range(4)]
-        total, _ = dp.arrival(
-            self.tables, worth, self.policy, self.first_u, float(epsilon), horizon or 2**31, 1e-13, *scratch
+        if epsilon == 0 and self.pairs[1] is not None:
+            return 0.0  # a loop never ends
+        to_end = distances(self.tables, any_end=True)
+        scratch = [np.empty(to_end.shape) for _ in range(4)]
+        total, missing = dp.arrival(
+            self.tables, worth, self.policy, self.first_u, float(epsilon), horizon or _LONGEST, 1e-13, to_end, *scratch
         )
+        if horizon is None and missing * np.abs(worth).max() > 1e-6 * abs(total):
+            raise ConfigError(
+                f"the policy hardly ever ends an episode ({missing * _LONGEST:.2g} of all last {_LONGEST} steps), so "
+                "its reward per step is not known; give a horizon"
+            )
         return float(total)
 
 
@@ -148,10 +155,32 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
     mask = np.empty(policy.shape, dtype=np.uint8)
     dp.candidates(tables, reward, gamma, value, error, mask)
     undecided = _settle(problem, reward, gamma, machine, policy, mask)
-    highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
+    chosen = mask
+    if gamma == 1.0:  # an action may keep its value for ever without earning it: head for the end where there is one
+        to_end, ending = distances(tables, mask, any_end=True), np.empty_like(mask)
+        dp.direct_actions(tables, to_end, True, ending)
+        chosen = np.where(mask & ending, mask & ending, mask)
+        error[...] = np.nan
     return Solution(
-        problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest[mask], undecided
-    )
+        problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest_action(chosen),
+        undecided,
+    )  # fmt: skip
+
+
+def highest_action(mask: Array) -> Array:
+    """Return the highest action of every mask."""
+    highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
+    actions: Array = highest[mask]
+    return actions
+
+
+def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) -> Array:
+    """Return the fewest steps from every pair to a success (or any end), by the marked actions or by all."""
+    if mask is None:
+        mask = np.full((len(tables.next_s), tables.n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
+    distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
+    dp.steps_to_go(tables, mask, any_end, distance)
+    return distance
 
 
 def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:
@@ -196,7 +225,7 @@ def _iterate(tables: Tables, reward: Array, gamma: float, value: Array, policy: 
 
 
 def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: Array) -> None:
-    """Sweep until nothing moves; without a discount that takes no longer than the longest simple path, or for ever."""
+    """Sweep until nothing moves; values that still rise after as many sweeps as there are pairs rise for ever."""
     forwards = True
     for count in range(2 * policy.size + 10):
         before = value.copy() if count >= policy.size else None
@@ -209,7 +238,7 @@ def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: A
                 f"gamma=1: a loop through cell number {s} in state column {u} pays for ever, so the sum of rewards has "
                 "no bound; use a gamma below 1"
             )
-    raise ConfigError("gamma=1: the values do not settle; use a gamma below 1")
+    raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
 
 
 def _settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: Array, mask: Array) -> str | None:
@@ -229,9 +258,7 @@ def _settle(problem: Problem, reward: Array, gamma: float, machine: int, policy:
         return "gamma = 1 leaves the order of rewards open; every path of equal reward counts as optimal"
     if count > EXACT_LIMIT:
         direct = np.empty_like(mask)
-        distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
-        dp.steps_to_go(tables, distance)
-        dp.direct_actions(tables, distance, direct)
+        dp.direct_actions(tables, distances(tables), False, direct)
         if not (here & ~direct.reshape(-1)[pairs]).any():
             return None  # whichever of them is optimal, it begins a shortest path
         return (

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.exact.rational import as_written, path_return
-from fastrm.exact.solve import follow, solve_rewards
+from fastrm.exact.solve import distances, follow, solve_rewards
 from fastrm.guards import constant
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables
@@ -50,13 +50,13 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     success = tables.outcome == SUCCESS
     on_the_way = np.where(success, 0.0, tables.reward)
     _, route = best_shortest_path(problem, on_the_way, gamma, machine)
-    direct, _, _ = _rest_of_return(tables, on_the_way, route, None, g)
+    direct, _ = _rest_of_return(tables, on_the_way, route, None, g)
     terminal = Fraction(-(float(np.abs(on_the_way).max()) + 1.0) / (1.0 - gamma))
     for _ in range(_ROUNDS):
         reward = np.where(success, float(terminal), on_the_way)
         policy = solve_rewards(problem, reward, gamma, machine).policy
         path, loop, succeeds = follow(tables, policy, u)
-        rest, _, steps = _rest_of_return(tables, on_the_way, path, loop, g)
+        rest, steps = _rest_of_return(tables, on_the_way, path, loop, g)
         if succeeds and steps <= length:
             break
         weight = g ** (length - 1) - (g ** (steps - 1) if succeeds else 0)
@@ -67,20 +67,23 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     return terminal
 
 
-def critical_scale(problem: Problem, machine: int, critical: float) -> float:
-    """Return the factor by which the rewards on the way may grow, infinite where they never mislead."""
-    edges = problem.machines[machine].edges
-    paid = [constant(e.reward) for e in edges if e.target in problem.machines[machine].success]
-    if critical <= 0:
-        return float("inf")
-    return min((float("nan") if r is None else r) for r in paid) / critical
+def critical_scale(problem: Problem, machine: int, critical: float) -> float | None:
+    """Return the factor by which the rewards on the way may grow; None where there is none."""
+    task = problem.machines[machine]
+    paid = [constant(e.reward) for e in task.edges if e.target in task.success]
+    if any(reward is None for reward in paid):
+        return None
+    terminal = min(reward for reward in paid if reward is not None)
+    if critical > 0:
+        return max(terminal, 0.0) / critical
+    return float("inf") if terminal > 0 or terminal == 0 > critical else None
 
 
-def critical_step_reward(problem: Problem, machine: int, scale: float) -> float | None:
+def critical_step_reward(problem: Problem, machine: int, scale: float | None) -> float | None:
     """Return the largest step reward, where all rewards on the way are 0 or one positive constant."""
     task = problem.machines[machine]
     paid = {constant(e.reward) for e in task.edges if e.target not in task.success} - {0.0}
-    if len(paid) != 1 or (step := paid.pop()) is None or step < 0:
+    if scale is None or len(paid) != 1 or (step := paid.pop()) is None or step < 0:
         return None
     return scale * step
 
@@ -97,32 +100,29 @@ def interval(holds: Callable[[float], bool], gamma: float) -> tuple[float, float
 
 def _edge(holds: Callable[[float], bool], inside: float, points: Sequence[float], end: float) -> float:
     """Walk outwards while the verdict holds, then bisect."""
-    outside = end
     for point in points:
         if not holds(point):
             outside = point
             break
         inside = point
+    else:
+        return end
     while abs(outside - inside) > 1e-6:
         middle = (inside + outside) / 2
         if holds(middle):
             inside = middle
         else:
             outside = middle
-    return end if outside == end else inside
+    return inside
 
 
-def best_shortest_path(
-    problem: Problem, reward: Array, gamma: float, machine: int, distance: Array | None = None
-) -> tuple[float, tuple[Pair, ...]]:
+def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: int) -> tuple[float, tuple[Pair, ...]]:
     """Return the largest return of a shortest path from the start, and the pairs it visits."""
     tables = problem.tables
-    if distance is None:
-        distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
-        dp.steps_to_go(tables, distance)
+    distance = distances(tables)
     flat = distance[:, : tables.n_u].reshape(-1)
     order = np.argsort(flat, kind="stable")
-    order = order[flat[order] < 2**30]
+    order = order[flat[order] < dp.FAR]
     value = np.empty(distance.shape)
     policy = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int8)
     dp.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
@@ -133,15 +133,14 @@ def best_shortest_path(
 
 def _rest_of_return(
     tables: Tables, reward: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
-) -> tuple[Fraction, float, int]:
-    """Return what a path earns beside the terminal reward, exactly and in floats, and its length."""
+) -> tuple[Fraction, int]:
+    """Return what a path earns beside the terminal reward, and its length."""
     visited = list(path) if loop is None else [*path, path[loop]]
     paid = []
     for (s, u), there in itertools.pairwise(visited):
         moves = [e for a, e in enumerate(tables.event[s]) if _leads(tables, s, u, a, there)]
         paid.append(as_written(max(float(reward[e, u]) for e in moves)))
-    exact = path_return(paid, loop, gamma)
-    return exact, float(exact), len(paid)
+    return path_return(paid, loop, gamma), len(paid)
 
 
 def _leads(tables: Tables, s: int, u: int, a: int, there: Pair) -> bool:

@@ -17,10 +17,11 @@ import re
 
 from fastrm.errors import MachineError, place
 from fastrm.formats.draft import Draft, Edge
-from fastrm.guards import Number, parse_guard
+from fastrm.guards import Number, Truth, parse_guard
 
 _START = re.compile(r"[0-9]{1,9}")
 _TERMINALS = re.compile(r"\[\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)?\s*,?\s*\]", re.ASCII)
+_CONSTANTS = {"True": Truth(True), "False": Truth(False)}
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _EDGE = re.compile(
     r"\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(?:'([^'\\]*)'|\"([^\"\\]*)\")\s*,"
@@ -76,7 +77,8 @@ def _read_edge(line: str, number: int, source: str) -> Edge:
     if not math.isfinite(value):
         raise MachineError(f"{place(source, number)}the reward {reward} is too large")
     try:
-        guard = parse_guard(single if single is not None else double)
+        written = single if single is not None else double
+        guard = _CONSTANTS[written] if written in _CONSTANTS else parse_guard(written)
     except MachineError as problem:
         raise MachineError(f"{place(source, number)}edge {before} -> {after}: {problem}") from None
     return Edge(str(int(before)), str(int(after)), guard, Number(value), number)
