@@ -89,7 +89,7 @@ def compile(
     """
     if not isinstance(grid, GridMap):
         raise MapError(f"grid={grid!r:.60}: must be a GridMap; make one with GridMap.parse, .load or .generate")
-    machines = (machine,) if isinstance(machine, RewardMachine) else tuple(machine)
+    machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
     if not machines:
         raise MachineError("no machine to compile; give at least one")
     for item in machines:

@@ -281,14 +281,15 @@ class Plan:
         return int(_hash("stream", str(self.root_seed), self.grids[grid][2], str(seed))[:16], 16)
 
     def run_id(self, run: int) -> str:
-        """Return a hash of everything that determines the numbers of a run."""
+        """Return a hash, 16 hexadecimal digits, of everything that determines the numbers of a run."""
         grid, task, method, seed = self.coordinates(run)
         how = Method.parse(self.methods[method])
-        return _hash(
+        whole = _hash(
             self.grids[grid][2], self.machine_text(task, method), self.profile, self.metric, how.algo,
             str(how.shaping), str(self.steps), str(self.stream(grid, seed)), str(SEMANTICS[how.algo]),
             json.dumps(asdict(self.learner), sort_keys=True),
         )  # fmt: skip
+        return whole[:16]
 
 
 @lru_cache(maxsize=64)

@@ -45,6 +45,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide,
 }  # fmt: skip
+_MEANT = {"and": "&", "or": "|", "not": "!", "=": "==", "&": "a single &", "|": "a single |", "^": "* or &"}
 _FOLD: dict[str, Callable[..., Any]] = {"&": np.logical_and, "|": np.logical_or, **FOLDS}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
@@ -254,7 +255,7 @@ class _Parser:
             match = _TOKEN.match(text, position)
             if match is None:
                 rest = text[position:].lstrip()
-                raise self.error(f"unexpected {rest[0]!r}")
+                raise self.unexpected(rest[0])
             kind = match.lastgroup or ""
             if kind == "name" and len(match[kind]) > MAX_NAME:
                 raise MachineError(f"the name {match[kind][:MAX_NAME]}... is longer than {MAX_NAME} characters")
@@ -266,8 +267,12 @@ class _Parser:
             raise MachineError(f"an empty {'guard' if wanted == 'truth' else 'reward'}; write e.g. 'true' or '0'")
         node = self.chain("|")
         if self.at < len(self.tokens):
-            raise self.error(f"unexpected {self.tokens[self.at][1]!r}")
+            raise self.unexpected(self.tokens[self.at][1])
         return self.typed(node, wanted)
+
+    def unexpected(self, word: str) -> MachineError:
+        hint = f" (write {_MEANT[word]} instead)" if word in _MEANT else ""
+        return self.error(f"unexpected {word!r}{hint}")
 
     def error(self, message: str) -> MachineError:
         return MachineError(f"{message} in {self.text.strip()[:200]!r}")
@@ -356,7 +361,7 @@ class _Parser:
             self.expect(")")
             return node
         if kind == "sign":
-            raise self.error(f"unexpected {text!r}")
+            raise self.unexpected(text)
         if text in ("true", "false"):
             return Truth(text == "true")
         if text in RESERVED:

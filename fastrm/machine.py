@@ -69,6 +69,8 @@ class RewardMachine(Draft):
         MachineError
             Naming line and cure when the text is not a sound machine.
         """
+        if not isinstance(text, str):
+            raise MachineError(f"{source}: a machine is read from text, not from {type(text).__name__}")
         return cls.from_draft(formats.read(text.replace("\r\n", "\n"), source))
 
     @classmethod
@@ -95,6 +97,7 @@ class RewardMachine(Draft):
         >>> RewardMachine.sequence("a-b").potentials(0.5)
         {'u0': -0.5, 'u1': -1.0, 'done': 0.0}
         """
+        check_number("gamma", gamma, 0, 1)
         value = dict.fromkeys((*self.states, *self.terminals), 0.0)
         ways = {u: [(constant(e.reward) or 0.0, e.target) for e in self.edges if e.source == u] for u in self.states}
         change, scale, sweeps = 1.0, 0.0, 0
@@ -231,6 +234,14 @@ def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[i
     for edge in draft.edges:
         forward.setdefault(edge.source, set()).add(edge.target)
         backward.setdefault(edge.target, set()).add(edge.source)
+    for name in draft.states:
+        if name not in forward:
+            near = did_you_mean(name, {*forward, *draft.terminals} - {name})
+            yield (
+                lines.get(name),
+                f"no edge leaves state {name}{near}; add edges, or a line 'failure {name}' if it ends the episode",
+            )
+            return
     reached = _closure([draft.start], forward)
     ending = _closure(draft.terminals, backward)
     for name in (*draft.states, *draft.terminals):

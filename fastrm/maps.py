@@ -73,8 +73,12 @@ class GridMap:
         MapError
             Naming line and cure when the text is not a map.
         """
+        if not isinstance(text, str):
+            raise MapError(f"{source}: a map is read from text, not from {type(text).__name__}")
         if "\0" in text:
             decode_text(b"\0", source, MapError)
+        if "\n" not in text and Path(text).suffix:
+            raise MapError(f"{source}: {text!r} looks like a file name; GridMap.load reads files")
         lines = text.replace("\r\n", "\n").split("\n")
         full = [number for number, line in enumerate(lines) if line.strip()]
         if not full:

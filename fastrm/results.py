@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.experiment import Plan
-from fastrm.store import COORDINATES, PER_RUN, PER_TICK, Frame, coordinates, provenance, read_file, unpack
+from fastrm.store import COORDINATES, PER_RUN, PER_TICK, Columns, read_file, unpack
 
 if TYPE_CHECKING:
     import pandas
@@ -26,18 +27,20 @@ _ALIASES = {"method": "label"}
 class Results:
     """Runs of an experiment: coordinates and figures per run, curves per run and tick."""
 
-    columns: dict[str, Array]
-    """Everything by name; text is decoded."""
     attributes: dict[str, Any] = field(repr=False)
     """Provenance."""
     path: Path | None = None
+    loaded: Columns | None = field(default=None, repr=False)
+    """The columns, where they have been read already."""
 
-    @classmethod
-    def of(cls, plan: Plan, frame: Frame, path: Path | None = None) -> Self:
-        """Make results of freshly computed columns."""
-        steps = (1 + np.arange(plan.ticks)) * plan.learner.tick
-        columns = {**coordinates(plan, frame["run"]), **frame, "step": steps, "tick": np.arange(plan.ticks)}
-        return cls(_decoded(columns), provenance(plan, ""), path)
+    @cached_property
+    def columns(self) -> Columns:
+        """Everything by name, text as bytes; ``results[name]`` decodes it. Read from the file when first asked for."""
+        if self.loaded is not None:
+            return self.loaded
+        if self.path is None:
+            raise StoreError("these results have neither columns nor a file")
+        return unpack(read_file(self.path), str(self.path))[0]
 
     @property
     def runs(self) -> int:
@@ -52,7 +55,7 @@ class Results:
     @property
     def complete(self) -> bool:
         """Whether every run of the experiment is there and none failed."""
-        return self.runs == self.plan.count and not (self["error"] != "").any()
+        return self.runs == self.plan.count and not (self.columns["error"] != b"").any()
 
     def __repr__(self) -> str:
         name = json.loads(self.attributes["experiment"])["name"]
@@ -64,7 +67,8 @@ class Results:
             raise ConfigError(
                 f"no column {name!r}{did_you_mean(name, self.columns)}; there are {', '.join(self.columns)}"
             )
-        return self.columns[name]
+        column = self.columns[name]
+        return np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
 
     def select(self, **wanted: Any) -> Self:
         """Return the runs whose coordinates have the given values; a list gives several. ``method`` means ``label``.
@@ -92,7 +96,7 @@ class Results:
             raise ConfigError(f"nothing is selected by {', '.join(f'{k}={v!r}' for k, v in wanted.items())} together")
         per_run = {"run", *COORDINATES, *PER_RUN, *PER_TICK}
         columns = {name: column[keep] if name in per_run else column for name, column in self.columns.items()}
-        return type(self)(columns, self.attributes, self.path)
+        return type(self)(self.attributes, self.path, columns)
 
     def curves(self, value: str = "score", **wanted: Any) -> tuple[Array, Array]:
         """Return the steps, [tick], and one variable of the selected runs, [run, tick]."""
@@ -134,14 +138,10 @@ def load(path: str | Path) -> Results:
         When the file is missing, damaged, or not one of ours.
     """
     data = read_file(Path(path))
-    columns, attributes = unpack(data, str(path))
+    columns, attributes = unpack(data, str(path), everything=True)
     try:
         Plan.from_json(str(attributes["plan"]))
     except Exception:
         raise StoreError(f"{path}: its attribute 'plan' cannot be read") from None
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()}
-    return Results(_decoded(columns), plain, Path(path))
-
-
-def _decoded(columns: Frame) -> dict[str, Array]:
-    return {name: np.char.decode(c, "utf-8") if c.dtype.kind == "S" else c for name, c in columns.items()}
+    return Results(plain, Path(path), dict(columns))

@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,14 +19,17 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy.typing as npt
+
 from fastrm.config import check_choice, check_whole
 from fastrm.disk import Disk
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
 from fastrm.experiment import Experiment, Plan
 from fastrm.results import Results
-from fastrm.store import Frame, Store
+from fastrm.store import Frame, Store, provenance
 from fastrm.work import Stopped, make_batches, work
 
+Array = npt.NDArray[Any]
 Isolation = Literal["thread", "process"]
 GRACE_SECONDS = 2.0
 KILLED = 130
@@ -114,13 +117,13 @@ def run(
     store = Store(path, plan, disk, fresh)
     try:
         todo = store.todo(shard)
-        if todo:
+        if len(todo):
             progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
             with _pool(isolation, count, scheduler) as pool:
                 if report is not None:
                     report(progress)
                 _drain(pool, plan, todo, store, progress, report)
-        frame = store.close()
+        store.close()
     except Interrupted:
         store.close()
         raise
@@ -133,7 +136,7 @@ def run(
     except BaseException:
         store.abandon()
         raise
-    return Results.of(plan, frame, store.path)
+    return Results(provenance(plan, store.started), store.path)
 
 
 def _experiment(named: str | Path | Experiment) -> Experiment:
@@ -207,7 +210,7 @@ def _dask_pool(address: str) -> Iterator[_Pool]:
 def _drain(
     pool: _Pool,
     plan: Plan,
-    todo: Sequence[int],
+    todo: Array,
     store: Store,
     progress: Progress,
     report: Callable[[Progress], None] | None,

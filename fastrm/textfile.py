@@ -17,7 +17,7 @@ def read_text(path: str | Path, error: type[FastrmError]) -> str:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise error(f"{path}: cannot be read: {reason}") from None
-    except ValueError as problem:  # a NUL byte in the path itself
+    except (TypeError, ValueError) as problem:  # no path at all, or a NUL byte in it
         raise error(f"{path!r}: not a file name: {problem}") from None
     return decode_text(data, str(path), error)
 

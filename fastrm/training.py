@@ -25,6 +25,9 @@ ALGOS: tuple[Algo, ...] = get_args(Algo)
 Array = npt.NDArray[Any]
 Cell = tuple[int, int]
 
+PIECE_STEPS = 10_000_000
+"""Steps, of all seeds together, between two looks at what else happens: a fraction of a second."""
+
 SEMANTICS = {"qrm": 1, "crm": 1, "hrm": 1}
 """A number per learner that rises only when the same seed gives another curve."""
 
@@ -59,6 +62,11 @@ class Run:
     """Length of a shortest path, per task."""
     episode_log: tuple[Array, Array] | None = None
     """On request: what every episode was paid, and its length."""
+
+    def __repr__(self) -> str:
+        last = f", score {self.score[-1]:.3f}" if self.score.size else ""
+        name = self.algo + ("-rs" if self.shaping else "")
+        return f"<Run {name} seed {self.seed}: greedy {self.greedy_length}, shortest {self.shortest[0]} steps{last}>"
 
     @property
     def greedy_length(self) -> int | None:
@@ -141,7 +149,8 @@ def train_many(
         problem, algo, steps=steps, seeds=seeds, shaping=shaping, optimum=optimum, episodes=episodes, config=config,
         **settings,
     )  # fmt: skip
-    batch.advance(steps)
+    for _ in range(0, steps, piece := max(1, PIECE_STEPS // len(seeds))):  # Ctrl-C is noticed in between
+        batch.advance(piece)
     return batch.results()
 
 
@@ -161,6 +170,10 @@ class Batch:
         config: LearnerConfig | None = None,
         **settings: Any,
     ) -> None:
+        if not isinstance(problem, Problem):
+            raise ConfigError(
+                f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)"
+            )
         self.problem, self.algo, self.shaping = problem, algo, shaping
         self.config = _configure(config, settings)
         _check_request(algo, steps, seeds, shaping)

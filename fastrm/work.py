@@ -5,29 +5,33 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastrm.errors import FastrmError
 from fastrm.exact.score import optimal_arps
 from fastrm.experiment import Method, Plan
 from fastrm.store import Frame, empty_frame
-from fastrm.training import Batch
+from fastrm.training import PIECE_STEPS, Batch
 
-BATCH_STEPS = 30_000_000  # about half a second
+Array = npt.NDArray[Any]
+
+BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
 BATCH_RUNS = 500
-PIECE_STEPS = 10_000_000  # a stop is noticed after so many
 
 
 class Stopped(Exception):
     """The batch was given up half-way."""
 
 
-def make_batches(plan: Plan, runs: Sequence[int]) -> Iterator[list[int]]:
-    """Cut a list of runs into batches of about half a second that share maps and machines where they can."""
+def make_batches(plan: Plan, runs: Array) -> Iterator[list[int]]:
+    """Cut a list of runs into batches of about a second that share maps and machines where they can."""
     size = max(1, min(BATCH_RUNS, BATCH_STEPS // plan.steps))
     for k in range(0, len(runs), size):
-        yield list(runs[k : k + size])
+        yield runs[k : k + size].tolist()
 
 
 def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None = None) -> tuple[Frame, float]:
@@ -54,13 +58,19 @@ def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None
     return frame, inside
 
 
+@lru_cache(maxsize=64)
+def _unit(plan: Plan, grid: int, task: int) -> tuple[float, ...]:
+    """Return the unit of the score; all kinds of machine for a task share it, so the first method's will do."""
+    return optimal_arps(plan.problem(grid, task, 0), plan.learner.gamma, plan.learner.epsilon)
+
+
 def _train(
     plan: Plan, runs: Sequence[int], frame: Frame, rows: Sequence[int], stopped: Callable[[], bool] | None
 ) -> float:
     """Train the seeds of one map, task and method; fill in their rows of the frame."""
     grid, task, method, _ = plan.coordinates(runs[0])
     problem, how = plan.problem(grid, task, method), Method.parse(plan.methods[method])
-    unit = optimal_arps(problem, plan.learner.gamma, plan.learner.epsilon)
+    unit = _unit(plan, grid, task)
     seeds = [plan.stream(grid, plan.coordinates(run)[3]) for run in runs]
     batch = Batch(
         problem, how.algo, steps=plan.steps, seeds=seeds, shaping=how.shaping, optimum=unit, config=plan.learner

@@ -196,7 +196,11 @@ def test_code_in_a_reference_file_is_refused_and_does_not_run(tmp_path, code):
         ("start u0\nsuccess end\nu0 -> end when (a & b\n", r":3: edge u0 -> end: expected '\)', found the end"),
         ("start u0\nsuccess end\nu0 -> end when a\nu7 -> end when a\n", ":4: state u7 cannot be reached from u0"),
         ("start u0\nsuccess end lost\nu0 -> end when a\n", "state lost cannot be reached"),
-        ("start u0\nsuccess end\nu0 -> end when a\nu0 -> u1 when b\n", ":4: state u1 is a dead end"),
+        ("start u0\nsuccess end\nu0 -> end when a\nu0 -> u1 when b\n", ":4: no edge leaves state u1"),
+        (
+            "start u0\nsuccess end\nu0 -> end when a\nu0 -> u1 when b\nu1 -> u1 otherwise\n",
+            ":4: state u1 is a dead end",
+        ),
         ("start u0\nsuccess end\nu0 -> end when a\nu0 -> u0 otherwise\nu0 -> u0 otherwise\n", ":5: .*second"),
         ("start u0\nsuccess end\nu0 -> end when a\nend -> u0 when a\n", ":4: .*leaves a terminal"),
         ("start end\nsuccess end\nu0 -> end when a\n", "start state end is a terminal"),

@@ -516,7 +516,7 @@ for _ in range(20_000):
     for _ in range(chance.choice((1, 1, 2, 8))):
         mutated[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     try:
-        unpack(bytes(mutated), "x.h5")
+        unpack(bytes(mutated), "x.h5", everything=True)
     except StoreError:
         refused += 1
 print(refused)

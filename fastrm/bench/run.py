@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
             return INTERRUPTED
     if not options.quiet:
         print_summary(results)
-    failed = results.columns["error"] != ""
+    failed = results["error"] != ""
     if failed.any():
-        first = results.columns["error"][failed][0]
+        first = results["error"][failed][0]
         sys.stderr.write(f"fastrm: {failed.sum()} runs failed; the first: {first}\n")
         return 1
     return 0

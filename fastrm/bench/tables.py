@@ -74,14 +74,22 @@ def print_summary(results: Results) -> None:
     if not results.runs:
         return
     table = _table("medians", "setup", "task", "method", "runs", "score", "to 90 %", "shortest")
-    keys = list(zip(results["setup"], results["task"], results["label"], strict=True))
-    for key in dict.fromkeys(keys):
-        mine = np.array([k == key for k in keys])
+    plan, runs = results.plan, results.columns["run"]
+    setups = list(dict.fromkeys(setup for setup, _, _ in plan.grids))
+    setup_of = np.array([setups.index(setup) for setup, _, _ in plan.grids])
+    grid, rest = np.divmod(runs // plan.seeds, len(plan.tasks) * len(plan.methods))
+    group = setup_of[grid] * len(plan.tasks) * len(plan.methods) + rest
+    for which in np.unique(group).tolist():
+        mine = group == which
+        setup, rest = divmod(which, len(plan.tasks) * len(plan.methods))
+        task, method = divmod(rest, len(plan.methods))
         final = results["score"][mine, -1] if len(results["step"]) else np.array([np.nan])
         steps = np.where(np.isnan(results["steps_to_90"][mine]), np.inf, results["steps_to_90"][mine])
         middle = np.median(steps)
         table.add_row(
-            *map(str, key),
+            setups[setup],
+            plan.tasks[task][0],
+            plan.methods[method],
             str(mine.sum()),
             f"{np.median(final):.3f}",
             "never" if np.isinf(middle) else f"{middle:,.0f}",

@@ -7,6 +7,7 @@ lowers D by one. With gamma 1 the same test is applied to the actions that keep 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,10 +64,17 @@ class Guarantee:
     reason: str | None
     """Why there is no verdict, where there is none."""
 
+    def __repr__(self) -> str:
+        return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest_length} steps>"
+
     @cached_property
     def critical_reward(self) -> float:
         """Smallest terminal reward R* above which all optimal policies take shortest paths."""
-        return float(thresholds.critical_reward(self.solution.problem, self.solution.gamma, self.solution.machine))
+        critical = thresholds.critical_reward(self.solution.problem, self.solution.gamma, self.solution.machine)
+        try:
+            return float(critical)
+        except OverflowError:
+            return math.inf if critical > 0 else -math.inf
 
     @cached_property
     def critical_scale(self) -> float | None:
@@ -86,7 +94,7 @@ class Guarantee:
         """Discounts around the given one, or nearest to it, with the verdict *shortest*; None if there are none.
 
         The ends are found to 1e-6 between neighbouring points of a grid of 49, so a gap narrower than a fiftieth may go
-        unseen; an end of 0 or 1 means that the verdict held up to the last point of the grid.
+        unseen; an end of 0 or 1 means that the verdict holds at 0.001 or 0.999999.
         """
 
         def holds(gamma: float) -> bool:
@@ -135,7 +143,9 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
         verdict = "shortest for some optimal policies only"
     else:
         verdict = f"detour (+{length - goal} step{'s' if length - goal > 1 else ''})"
-    if verdict.startswith("detour"):
+    if gamma == 1:  # not every action that keeps the value earns it
+        ways = np.left_shift(1, solution.policy).astype(np.uint8)
+    elif verdict.startswith("detour"):
         dp.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
         ways &= solution.optimal
     else:

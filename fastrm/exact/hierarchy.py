@@ -45,7 +45,7 @@ class HrmFixedPoint:
     @property
     def regret(self) -> float:
         """Discounted reward lost against the optimum."""
-        return self.optimal_value - self.value
+        return max(self.optimal_value - self.value, 0.0)  # 0 up to rounding is 0
 
     @property
     def extra_steps(self) -> int | None:

@@ -117,7 +117,7 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
         Finding(
             "farming",
             f"state {state} can be farmed for ever: the loop {_trail(cells)} earns {earned:g} every "
-            f"{len(cells) - 1} steps",
+            f"{len(cells) - 1} step{'s' if len(cells) > 2 else ''}",
             state,
             is_error=False,
         )

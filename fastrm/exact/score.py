@@ -16,7 +16,7 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
 
     The policy is optimal for the task reward, 1 on success (for machines in the reference's format, for the rewards
     they pay), and acts epsilon-greedily without step limit. So all kinds of machine for one task share one unit.
-    A gamma of 0 or 1 does not tell short paths from long ones; 0.9 is taken then.
+    A gamma near 0 or 1 hardly tells short paths from long ones; outside 0.01 to 0.999 0.9 is taken.
 
     >>> import fastrm
     >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
@@ -25,7 +25,7 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     """
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
-    gamma = gamma if 0 < gamma < 1 else 0.9
+    gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9
     known = _known.setdefault(problem, {})
     if (gamma, epsilon) not in known:
         twin = task_reward(problem.tables)

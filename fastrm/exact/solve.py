@@ -55,6 +55,9 @@ class Solution:
     undecided: str | None
     """Why ties could not be settled, None where all could."""
 
+    def __repr__(self) -> str:
+        return f"<Solution gamma {self.gamma:g}: optimal {self.length}, shortest {self.shortest} steps>"
+
     @property
     def tables(self) -> Tables:
         """The arrays of the problem."""
@@ -148,6 +151,8 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
 
 def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 0) -> Solution:
     """Like `solve`, for other rewards on the same events."""
+    if not isinstance(problem, Problem):
+        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
@@ -233,10 +238,9 @@ def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: A
             return
         forwards = not forwards
         if before is not None and (value > before).any():
-            s, u = np.argwhere(value > before)[0]
             raise ConfigError(
-                f"gamma=1: a loop through cell number {s} in state column {u} pays for ever, so the sum of rewards has "
-                "no bound; use a gamma below 1"
+                "gamma=1: a loop pays for ever, so the sum of rewards has no bound; use a gamma below 1 ('check' then "
+                "shows the loop)"
             )
     raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
 

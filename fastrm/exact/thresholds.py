@@ -36,6 +36,7 @@ Pair = tuple[int, int]
 
 _ROUNDS = 200
 _GRID = 49
+_NEAR = {0.0: 1e-3, 1.0: 1 - 1e-6}
 
 
 def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fraction:
@@ -100,7 +101,7 @@ def interval(holds: Callable[[float], bool], gamma: float) -> tuple[float, float
 
 def _edge(holds: Callable[[float], bool], inside: float, points: Sequence[float], end: float) -> float:
     """Walk outwards while the verdict holds, then bisect."""
-    for point in points:
+    for point in (*points, _NEAR[end]):
         if not holds(point):
             outside = point
             break
