@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from fastrm.config import check_choice, check_whole
 from fastrm.disk import Disk
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
 from fastrm.experiment import Experiment, Plan
+from fastrm.kernels import compile_lock
 from fastrm.results import Results
 from fastrm.store import Frame, Store, provenance
 from fastrm.work import Stopped, make_batches, work
@@ -119,6 +120,8 @@ def run(
         todo = store.todo(shard)
         if len(todo):
             progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
+            if isolation == "process" and scheduler is None:
+                _compile_once(plan)
             with _pool(isolation, count, scheduler) as pool:
                 if report is not None:
                     report(progress)
@@ -141,6 +144,13 @@ def run(
 
 def _experiment(named: str | Path | Experiment) -> Experiment:
     return named if isinstance(named, Experiment) else Experiment.named(str(named))
+
+
+def _compile_once(plan: Plan) -> None:
+    """Compile every kernel here first, so that worker processes find machine code on disk and do not all make it."""
+    short = replace(plan, grids=plan.grids[:1], seeds=1, steps=1)
+    with compile_lock():
+        work(short.to_json(), range(short.count))
 
 
 class _Pool:

@@ -8,7 +8,24 @@ if __name__ != "fastrm.kernels":
 
 from fastrm.kernels import _jit
 
+compile_lock = _jit.compile_lock
+
 with _jit.house_cache():
     from fastrm.kernels import agents, crm, dp, grid, hrm, policy, product, qrm, rng, rollout, simd, tables, td
 
-__all__ = ["agents", "crm", "dp", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout", "simd", "tables", "td"]
+__all__ = [
+    "agents",
+    "compile_lock",
+    "crm",
+    "dp",
+    "grid",
+    "hrm",
+    "policy",
+    "product",
+    "qrm",
+    "rng",
+    "rollout",
+    "simd",
+    "tables",
+    "td",
+]

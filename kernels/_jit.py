@@ -15,6 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # no such locks on this system
+    fcntl = None  # type: ignore[assignment]
+
 import llvmlite
 import numba
 import numpy as np
@@ -67,6 +72,18 @@ def _home_cache() -> Path:
 
 def _temporary_cache() -> Path:
     return Path(tempfile.gettempdir()) / f"fastrm-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+
+
+@contextmanager
+def compile_lock() -> Iterator[None]:
+    """Let one process at a time compile for the cache; others wait and then find its machine code."""
+    folder = cache_folder()
+    if folder is None or fcntl is None:
+        yield
+        return
+    with (folder / "compiling.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
