@@ -14,18 +14,6 @@ with _jit.house_cache():
     from fastrm.kernels import agents, crm, dp, grid, hrm, policy, product, qrm, rng, rollout, simd, tables, td
 
 __all__ = [
-    "agents",
-    "compile_lock",
-    "crm",
-    "dp",
-    "grid",
-    "hrm",
-    "policy",
-    "product",
-    "qrm",
-    "rng",
-    "rollout",
-    "simd",
-    "tables",
-    "td",
-]
+    "agents", "compile_lock", "crm", "dp", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout", "simd",
+    "tables", "td",
+]  # fmt: skip

@@ -40,7 +40,7 @@ def everything(steps: int, repeats: int) -> Figures:
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
         "grid_side": [side_row(side, steps // 2, repeats) for side in SIDES],
     }
-    return {"kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats)}
+    return {"kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s}
 
 
 def paper_problem(kind: Kind, size: int = 41) -> Problem:
@@ -177,8 +177,11 @@ problem = paper_problem("boolean")
 print("compiler", time.perf_counter() - start)
 for algo in ALGOS:
     start = time.perf_counter()
-    Batch(problem, algo, steps=10, seeds=[0], tick=10).advance(10)
+    Batch(problem, algo, steps=10, seeds=[0], tick=10, optimum=[1.0]).advance(10)
     print(algo, time.perf_counter() - start)
+start = time.perf_counter()
+fastrm.guarantee(problem), fastrm.optimal_arps(problem)
+print("exact", time.perf_counter() - start)
 """
 
 

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     from fastrm.bench.tables import print_speed
 
     report = {"machine": describe_machine(), **measure.everything(options.steps, options.repeats)}
-    print_speed(report)
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
+    print_speed(report)
     return 0

@@ -45,6 +45,9 @@ def print_speed(report: dict[str, Any]) -> None:
         table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in ("qrm", "crm", "hrm")))
     console.print(table)
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
+    cold = report["cold_compile_s"]
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in cold.items())
+    console.print(f"compiling everything without a cache: {sum(cold.values()):.1f} s ({parts})")
 
 
 def print_forecast(plan: Plan, out: Path) -> None:
