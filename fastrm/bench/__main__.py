@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -58,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED if isinstance(problem, DiskError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 if __name__ == "__main__":
