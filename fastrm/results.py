@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.experiment import Plan
-from fastrm.store import COORDINATES, PER_RUN, PER_TICK, Columns, read_file, unpack
+from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, read_file, unpack
 
 if TYPE_CHECKING:
     import pandas

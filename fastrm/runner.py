@@ -26,8 +26,9 @@ from fastrm.disk import Disk
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
 from fastrm.experiment import Experiment, Plan
 from fastrm.kernels import compile_lock
+from fastrm.resultfile import Frame
 from fastrm.results import Results
-from fastrm.store import Frame, Store, provenance
+from fastrm.store import Store, provenance
 from fastrm.work import Stopped, make_batches, work
 
 Array = npt.NDArray[Any]

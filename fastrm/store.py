@@ -1,287 +1,34 @@
-"""Result files: HDF5 that xarray opens unchanged, sealed by a checksum, built in memory and published whole.
+"""One result file per experiment: what is done, how finished batches are added, merged and resumed.
 
-A file is an HDF5 image followed by a footer with its BLAKE2b hash, which HDF5 ignores. The hash is checked before HDF5
-sees a byte, because a damaged HDF5 file can crash the library. While a run is on, finished batches lie as such files in
-``<file>.parts/``; at the end they are merged and removed.
+While an experiment runs, finished batches lie as files of the same format in ``<file>.parts/``; at the end they are
+merged and removed.
 """
 
 from __future__ import annotations
 
 import datetime
-import hashlib
-import io
 import json
-import math
 import os
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import numpy.typing as npt
 
 import fastrm
 from fastrm.disk import Disk
 from fastrm.errors import FastrmWarning, StoreError
-from fastrm.experiment import Method, Plan
+from fastrm.experiment import Plan
 from fastrm.provenance import describe_machine, git_commit
+from fastrm.resultfile import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
 from fastrm.training import SEMANTICS
 
 Array = npt.NDArray[Any]
-Columns = Mapping[str, Array]
-Frame = dict[str, Array]
-"""Columns of some runs: ``run`` (their numbers in the plan) and everything of `PER_RUN` and `PER_TICK`.
-
-The column ``error`` is as wide as the longest message.
-"""
-
-SCHEMA = 1
-PER_TICK = {"score": "f8", "reward": "f8", "completions": "i4", "episodes": "i4"}
-PER_RUN = {
-    "shortest": "i4", "optimal_arps": "f8", "greedy_length": "i4", "solved": "i1", "steps_to_90": "f8",
-    "run_id": "S16", "error": "S1",
-}  # fmt: skip
-COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "seed")
-MEANING = {
-    "score": "mean over the last episodes of task reward per step, 1 at the optimum; NaN before the first episode",
-    "reward": "sum of the machine's own rewards so far",
-    "completions": "episodes that completed the task so far",
-    "episodes": "episodes that ended so far",
-    "shortest": "length of a shortest path",
-    "optimal_arps": "unit of the score: expected task reward per step of the best policy",
-    "greedy_length": "steps of the learned greedy policy to complete the task, -1 if it does not",
-    "solved": "1 if the learned greedy policy takes a shortest path",
-    "steps_to_90": "steps until the score first reached 0.9, NaN if it never did",
-    "run_id": "hash of everything that determines the numbers of the run",
-    "error": "why the run failed, empty if it did not",
-}
-
-_KEPT = ("run", "error")
-_MAGIC = b"\n#fastrm-blake2b:"
-_FOOTER = len(_MAGIC) + 65
-_MAX_BYTES = 4 << 30
-
-
-def seal(image: bytes) -> bytes:
-    """Append the footer to an HDF5 image."""
-    return image + _MAGIC + hashlib.blake2b(image, digest_size=32).hexdigest().encode() + b"\n"
-
-
-def unseal(data: bytes, source: str) -> bytes:
-    """Check the footer and return the HDF5 image."""
-    image, footer = data[:-_FOOTER], data[-_FOOTER:]
-    if not data:
-        raise StoreError(f"{source}: empty; not a fastrm result file")
-    if not footer.startswith(_MAGIC):
-        what = "a truncated or foreign HDF5 file" if data.startswith(b"\x89HDF") else "not a fastrm result file"
-        raise StoreError(f"{source}: {what}; use a file that 'run' or 'merge' wrote, or run again with --fresh")
-    if footer != seal(image)[-_FOOTER:]:
-        raise StoreError(f"{source}: damaged (its checksum does not match); restore a copy or run again with --fresh")
-    return image
-
-
-def pack(plan: Plan, parts: Sequence[Columns], attributes: dict[str, Any]) -> bytes:
-    """Build a result file in memory from batches, in the order of the plan, one batch at a time.
-
-    A run that occurs in several batches must be the same to the bit, unless one of them failed.
-    """
-    source = _sources(plan, parts)
-    runs = np.flatnonzero(source >= 0)
-    with h5py.File("result", "w", driver="core", backing_store=False, rdcc_nbytes=1 << 16) as file:
-        file.create_dataset("run", data=runs).make_scale("run")
-        file.create_dataset("tick", data=np.arange(plan.ticks)).make_scale("tick")
-        steps = file.create_dataset("step", data=(1 + np.arange(plan.ticks)) * plan.learner.tick)
-        steps.dims[0].attach_scale(file["tick"])
-        for name in COORDINATES:
-            _describe(file, _create(file, name, coordinate(plan, name, runs)), ["run"])
-        widths = {"error": max([1, *(part["error"].dtype.itemsize for part in parts)])}
-        for name, dtype in {**PER_RUN, **PER_TICK}.items():
-            shape = (len(runs), plan.ticks) if name in PER_TICK else (len(runs),)
-            wide = np.dtype(f"S{widths[name]}" if name in widths else dtype)
-            dataset = _create(file, name, shape=shape, dtype=wide)
-            _describe(file, dataset, ["run", "tick"] if name in PER_TICK else ["run"])
-            dataset.attrs["coordinates"] = " ".join(COORDINATES) + (" step" if name in PER_TICK else "")
-            dataset.attrs["long_name"] = MEANING[name]
-            for k, part in enumerate(parts):
-                _copy_rows(dataset, runs, part, name, source[part["run"]] == k)
-        for name, value in attributes.items():
-            file.attrs[name] = value
-        file.flush()
-        image = file.id.get_file_image()
-    return seal(image)  # the file's own copy is gone by now
-
-
-def _sources(plan: Plan, parts: Sequence[Columns]) -> Array:
-    """Return which batch each run of the plan is taken from, -1 for none; check runs that occur twice."""
-    source = np.full(plan.count, -1, dtype=np.int32)
-    good = np.zeros(plan.count, dtype=np.bool_)
-    for k, part in enumerate(parts):
-        runs, fine = part["run"], part["error"] == b""
-        if len(runs) and not (runs.min() >= 0 and runs.max() < plan.count):
-            raise StoreError("a part names runs that the experiment does not have")
-        for other in np.unique(source[runs[good[runs] & fine]]):
-            _check_equal(part, parts[other], runs[good[runs] & fine & (source[runs] == other)])
-        taken = runs[~good[runs]]
-        source[taken] = k
-        good[runs[fine]] = True
-    return source
-
-
-def _check_equal(one: Columns, other: Columns, runs: Array) -> None:
-    """Insist that two batches agree on some runs."""
-    rows = [np.flatnonzero(np.isin(part["run"], runs)) for part in (one, other)]
-    rows = [r[np.argsort(part["run"][r])] for r, part in zip(rows, (one, other), strict=True)]
-    for name in (*PER_RUN, *PER_TICK):
-        mine, theirs = one[name][rows[0]], other[name][rows[1]]
-        if name != "error" and mine.tobytes() != theirs.tobytes():
-            differ = [k for k in range(len(mine)) if mine[k].tobytes() != theirs[k].tobytes()]
-            run = np.sort(runs)[differ[0]]
-            raise StoreError(f"run {run} occurs twice with different results; the parts do not belong together")
-
-
-def _copy_rows(dataset: h5py.Dataset, runs: Array, part: Columns, name: str, wanted: Array) -> None:
-    """Write the wanted rows of a batch where they belong, a stretch of neighbouring runs at a time."""
-    rows = np.flatnonzero(wanted)
-    if not len(rows):
-        return
-    places = np.searchsorted(runs, part["run"][rows])
-    column = part[name][rows]
-    if name == "error":
-        column = column.astype(dataset.dtype)
-    for stretch in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(places) != 1) + 1):
-        dataset[places[stretch[0]] : places[stretch[-1]] + 1] = column[stretch]
-
-
-def _create(
-    file: h5py.File, name: str, column: Array | None = None, *, shape: tuple[int, ...] = (), dtype: Any = None
-) -> h5py.Dataset:
-    """Create a compressed, checksummed dataset."""
-    if column is not None:
-        shape, dtype = column.shape, column.dtype
-    how: dict[str, Any] = {}
-    if math.prod(shape):
-        chunks = (min(shape[0], 4096 if len(shape) == 1 else 256), *shape[1:])
-        how = {"chunks": chunks, "compression": "gzip", "shuffle": True, "fletcher32": True}
-    return file.create_dataset(name, shape=shape, dtype=dtype, data=column, **how)
-
-
-def _describe(file: h5py.File, dataset: h5py.Dataset, dimensions: Sequence[str]) -> None:
-    """Attach the dimensions, and say how text is encoded."""
-    if dataset.dtype.kind == "S":
-        dataset.attrs["_Encoding"] = "utf-8"
-    for k, dimension in enumerate(dimensions):
-        dataset.dims[k].attach_scale(file[dimension])
-
-
-def coordinate(plan: Plan, name: str, runs: Array) -> Array:
-    """Return one coordinate of runs."""
-    rest, seed = np.divmod(runs, plan.seeds)
-    rest, method = np.divmod(rest, len(plan.methods))
-    grid, task = np.divmod(rest, len(plan.tasks))
-    if name == "seed":
-        return seed.astype(np.int32)
-    methods = [Method.parse(label) for label in plan.methods]
-    if name == "shaping":
-        return np.array([m.shaping for m in methods], dtype=np.int8)[method]
-    texts: dict[str, tuple[list[str], Array]] = {
-        "setup": ([g[0] for g in plan.grids], grid),
-        "grid": ([g[1] for g in plan.grids], grid),
-        "task": ([t[0] for t in plan.tasks], task),
-        "algo": ([m.algo for m in methods], method),
-        "kind": ([m.kind or "file" for m in methods], method),
-        "label": (list(plan.methods), method),
-    }
-    words, which = texts[name]
-    column: Array = np.array([word.encode() for word in words], dtype=np.bytes_)[which]
-    return column
-
-
-class LazyColumns(Mapping[str, Array]):
-    """The columns of a checked result file, each decompressed when it is asked for; only the run numbers are kept."""
-
-    def __init__(self, image: Callable[[], bytes], names: Iterable[str]) -> None:
-        self._image, self._names = image, tuple(names)
-        self._read: Frame = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._read:
-            if name not in self._names:
-                raise KeyError(name)
-            with h5py.File(io.BytesIO(self._image()), "r") as file:
-                column: Array = file[name][...]
-            if name not in _KEPT:
-                return column
-            self._read[name] = column
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColumns, dict[str, Any]]:
-    """Check a result file; return its columns, coordinates included, and its attributes.
-
-    With `everything` all columns are decompressed at once, so that whatever is wrong with one shows now.
-    """
-    image = unseal(data, source)
-    try:
-        with h5py.File(io.BytesIO(image), "r") as file:
-            names, attributes = _check(file, source)
-        columns = LazyColumns(lambda: image, names)
-        for name in names if everything else ():
-            columns[name]
-    except StoreError:
-        raise
-    except Exception as problem:  # whatever h5py makes of a strange file
-        raise StoreError(f"{source}: cannot be read: {str(problem).splitlines()[0][:200]}") from None
-    return columns, attributes
-
-
-def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
-    """Refuse links, foreign storage, absurd sizes and wrong shapes; return the names of the columns."""
-    schema = int(file.attrs.get("schema", -1))
-    if schema != SCHEMA:
-        raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")
-    names = {"run", "tick", "step", *COORDINATES, *PER_RUN, *PER_TICK}
-    for name in file:
-        link = file.get(name, getlink=True)
-        if name not in names or not isinstance(link, h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
-            raise StoreError(f"{source}: holds {name!r}, which is not part of a result file")
-        if file[name].external or file[name].is_virtual:
-            raise StoreError(f"{source}: {name!r} lies in another file; result files hold all their data")
-    missing = names - set(file)
-    if missing:
-        raise StoreError(f"{source}: lacks {', '.join(sorted(missing))}")
-    if sum(d.size * max(d.dtype.itemsize, 1) for d in file.values()) > _MAX_BYTES:
-        raise StoreError(f"{source}: claims more than {_MAX_BYTES >> 30} GiB of data")
-    runs, ticks = len(file["run"]), len(file["tick"])
-    for name, dataset in file.items():
-        wanted = {"run": (runs,), "tick": (ticks,), "step": (ticks,)}.get(name, (runs,))
-        if dataset.shape != ((runs, ticks) if name in PER_TICK else wanted):
-            raise StoreError(f"{source}: {name!r} has shape {dataset.shape}")
-    return list(file), dict(file.attrs)
-
-
-def _read_image(path: Path) -> bytes:
-    return unseal(read_file(path), str(path))
-
-
-def read_file(path: Path) -> bytes:
-    """Read a whole file."""
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise StoreError(f"{path}: larger than {_MAX_BYTES >> 30} GiB; not a fastrm result file")
-        return path.read_bytes()
-    except OSError as problem:
-        raise StoreError(f"{path}: cannot be read: {problem.strerror or problem}") from None
 
 
 class Store:
@@ -325,7 +72,7 @@ class Store:
                 warnings.warn(f"{problem}; set aside, its runs are computed again", FastrmWarning, stacklevel=2)
                 self.disk.rename(path, path.with_suffix(".damaged"))
                 continue
-            yield LazyColumns(partial(_read_image, path), columns)  # does not hold the file in memory
+            yield LazyColumns(partial(read_image, path), columns)  # does not hold the file in memory
 
     def _count(self, frame: Columns) -> None:
         self.done[frame["run"][frame["error"] == b""]] = True
@@ -389,13 +136,6 @@ def merge_files(parts: Sequence[Path], out: Path, disk: Disk | None = None) -> N
         raise StoreError(f"{out}: cannot be written: {problem.strerror or problem}") from None
     finally:
         lock.release()
-
-
-def empty_frame(plan: Plan, count: int) -> Frame:
-    """Allocate the columns of some runs."""
-    frame: Frame = {"run": np.zeros(count, dtype=np.int64)}
-    frame |= {name: np.zeros(count, dtype=dtype) for name, dtype in PER_RUN.items()}
-    return frame | {name: np.zeros((count, plan.ticks), dtype=dtype) for name, dtype in PER_TICK.items()}
 
 
 def provenance(plan: Plan, started: str) -> dict[str, Any]:

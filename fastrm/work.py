@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fastrm.errors import FastrmError
 from fastrm.exact.score import optimal_arps
 from fastrm.experiment import Method, Plan
-from fastrm.store import Frame, empty_frame
+from fastrm.resultfile import Frame, empty_frame
 from fastrm.training import PIECE_STEPS, Batch
 
 Array = npt.NDArray[Any]

@@ -23,7 +23,8 @@ from fastrm.bench.__main__ import main
 from fastrm.disk import Disk
 from fastrm.errors import DiskError
 from fastrm.experiment import Plan
-from fastrm.store import PER_RUN, PER_TICK, Store, merge_files, seal, unseal
+from fastrm.resultfile import PER_RUN, PER_TICK, seal, unseal
+from fastrm.store import Store, merge_files
 
 
 def experiment(**changes):
@@ -508,7 +509,7 @@ def test_absurd_sizes_are_refused_before_anything_is_allocated(tmp_path):
 
 FLIPS = """
 import random, sys
-from fastrm.store import unpack
+from fastrm.resultfile import unpack
 from fastrm import StoreError
 data, chance, refused = open(sys.argv[1], "rb").read(), random.Random(2), 0
 for _ in range(20_000):
