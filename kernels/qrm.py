@@ -12,7 +12,7 @@ from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.tables import event_of, next_of
 from fastrm.kernels.td import td
 
-_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
+_1, _4 = np.uint64(1), np.uint64(4)
 
 
 @jit

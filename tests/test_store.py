@@ -103,6 +103,8 @@ class CrashDisk(Disk):
         old = target.read_bytes() if target.exists() else None
         data = path.read_bytes()
         super().rename(path, target)
+        if path in self.unsynced:  # a new name does not bring bytes to the platter
+            self.unsynced = (self.unsynced - {path}) | {target}
         self.undo.append(lambda: (path.write_bytes(data), target.unlink() if old is None else target.write_bytes(old)))
 
     def remove(self, path):
@@ -188,8 +190,7 @@ def test_a_dask_worker_killed_mid_batch_costs_its_batch_only(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["clean", "torn", "lossy"])
-def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same(how, plain, tmp_path, monkeypatch):
-    monkeypatch.setattr("fastrm.work.BATCH_RUNS", 12)
+def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same(how, plain, tmp_path):
     total = 0
     for at in itertools.count():
         path = tmp_path / f"{at}" / "tiny.h5"
@@ -207,7 +208,7 @@ def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same
             assert run(experiment(), path, workers=1).complete
         assert contents(path) == plain
         assert {p.name for p in path.parent.iterdir()} == {"tiny.h5"}
-    assert total > 20
+    assert total > 30
 
 
 def command(path, toml, *more):
@@ -292,7 +293,7 @@ def test_a_second_signal_leaves_at_once(tmp_path):
     time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=10)
-    assert process.returncode in (130, 3)
+    assert process.returncode == 130
 
 
 def test_a_full_disk_is_said_and_loses_nothing(plain, tmp_path):
@@ -534,7 +535,13 @@ def test_twenty_thousand_flipped_files_never_crash_or_hang_the_reader(tmp_path):
 
 
 def test_steps_to_90_and_greedy_lengths_are_those_of_the_runs(tmp_path):
-    results = run(experiment(steps=20_000), tmp_path / "tiny.h5")
+    results = run(experiment(steps=500), tmp_path / "short.h5")
+    assert 0 < results["solved"].mean() < 1  # some runs have not learned yet
+    check_figures(results)
+    check_figures(run(experiment(steps=20_000), tmp_path / "tiny.h5"))
+
+
+def check_figures(results):
     for k in range(results.runs):
         above = np.flatnonzero(results["score"][k] >= 0.9)
         expected = results["step"][above[0]] if above.size else np.nan
