@@ -1,29 +1,21 @@
-"""Which maps x tasks x methods x seeds: experiments as data, as TOML, and as a plan of numbered runs.
-
-An `Experiment` says what is wanted. A `Plan` holds what that means: the text of every map and machine, so that it can
-be sent to another process or machine as one string, and the identity of every run. Runs are numbered
-``((grid * tasks + task) * methods + method) * seeds + seed``.
-"""
+"""Which maps x tasks x methods x seeds: experiments as data and as TOML."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from fastrm.compiler import Problem, compile
 from fastrm.config import LearnerConfig, Profile, check_choice, check_number, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.features import METRICS, Metric
-from fastrm.machine import KINDS, Kind, RewardMachine
-from fastrm.maps import GridMap, parse_setup
+from fastrm.machine import KINDS, Kind
+from fastrm.maps import parse_setup
 from fastrm.textfile import read_text
-from fastrm.training import ALGOS, SEMANTICS, Algo
+from fastrm.training import ALGOS, Algo
 
 SUITES = (Path(__file__).parents[1] / "bench", Path(__file__).parent / "suites")
 SHORT_KINDS: dict[str, Kind] = {"bool": "boolean", "num-bool": "numeric-boolean", "num": "numeric"}
@@ -95,8 +87,9 @@ class Experiment:
     """What distances measure."""
     closer: Literal["nearest", "any"] = "nearest"
     """What numeric-boolean machines call closer."""
-    terminal_rewards: Mapping[str, float] = field(default_factory=dict)
-    """Terminal rewards by kind, in place of the paper's."""
+    terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
+    """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for a multiple of the exact
+    threshold of each map and task (see `critical_factor`)."""
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     """Settings of the learners."""
 
@@ -116,7 +109,8 @@ class Experiment:
         check_choice("closer", self.closer, ("nearest", "any"))
         for kind, reward in self.terminal_rewards.items():
             check_choice("terminal_rewards", kind, KINDS)
-            check_number(f"terminal_rewards.{kind}", reward)
+            if critical_factor(reward) is None:
+                check_number(f"terminal_rewards.{kind}", reward)
         if not self.setups and not self.map_files:
             raise ConfigError("no maps: give setups or map_files")
         if not self.tasks and not self.machine_files:
@@ -127,12 +121,11 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a TOML file; names of map and machine files are relative to its folder."""
-        text = read_text(path, ConfigError)
-        try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise ConfigError(f"{path}: not TOML: {problem}") from None
+        """Read a TOML file; names of map and machine files are relative to its folder.
+
+        With ``base = "other.toml"`` it only says what differs from that file in the same folder.
+        """
+        table = _read_toml(Path(path))
         known = {f.name for f in fields(cls)}
         for key in table:
             if key not in known:
@@ -169,139 +162,31 @@ class Experiment:
         return replace(self, **given)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """An experiment with every map and machine written out."""
+def critical_factor(reward: float | str) -> float | None:
+    """Read ``"1.1 R*"``; None if it is not of this form.
 
-    experiment: dict[str, Any]
-    """The settings, for the record."""
-    grids: tuple[tuple[str, str, str], ...]
-    """Setup, name and text of every map."""
-    tasks: tuple[tuple[str, dict[str, str]], ...]
-    """Name of every task and its machine's text, by kind (``""`` for a machine from a file)."""
-    methods: tuple[str, ...]
-    seeds: int
-    steps: int
-    profile: str
-    metric: Metric
-    learner: LearnerConfig
-    root_seed: int
+    A terminal reward of F R* means ``R* + (F - 1) |R*|``: beyond the threshold for F above 1, whatever its sign.
 
-    @classmethod
-    def of(cls, experiment: Experiment) -> Self:
-        """Generate and read everything an experiment names, and check it."""
-        grids = [
-            (setup, str(k), GridMap.generate(setup, size=experiment.size, seed=k).render())
-            for setup in experiment.setups
-            for k in range(experiment.maps)
-        ]
-        for name in experiment.map_files:
-            grids.append((Path(name).stem, Path(name).stem, GridMap.load(name).render()))
-        tasks: list[tuple[str, dict[str, str]]] = []
-        wanted = {Method.parse(label).kind for label in experiment.methods} - {None}
-        for task in experiment.tasks:
-            machines: dict[str, str] = {
-                kind: RewardMachine.sequence(
-                    task, kind=kind, closer=experiment.closer, terminal_reward=experiment.terminal_rewards.get(kind)
-                ).write()
-                for kind in KINDS
-                if kind in wanted
-            }
-            tasks.append((task, machines))
-        for name in experiment.machine_files:
-            tasks.append((Path(name).stem, {"": RewardMachine.load(name).write()}))
-        settings = asdict(experiment)
-        for key in ("map_files", "machine_files"):
-            settings[key] = [Path(name).name for name in settings[key]]
-        return cls(
-            experiment=json.loads(json.dumps(settings)),
-            grids=tuple(grids),
-            tasks=tuple(tasks),
-            methods=experiment.methods,
-            seeds=experiment.seeds,
-            steps=experiment.steps,
-            profile=experiment.profile,
-            metric=experiment.metric,
-            learner=experiment.learner,
-            root_seed=experiment.root_seed,
-        )
-
-    def to_json(self) -> str:
-        """Return the plan as one string."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-    @classmethod
-    @lru_cache(maxsize=8)
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote."""
-        table = json.loads(text)
-        table["learner"] = LearnerConfig(**table["learner"])
-        for key in ("grids", "tasks"):
-            table[key] = tuple(tuple(item) for item in table[key])
-        table["methods"] = tuple(table["methods"])
-        return cls(**table)
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    @cached_property
-    def digest(self) -> str:
-        """A hash of the whole plan and of the learners' semantics."""
-        return _hash(self.to_json(), json.dumps(SEMANTICS, sort_keys=True))
-
-    @property
-    def count(self) -> int:
-        """Number of runs."""
-        return len(self.grids) * len(self.tasks) * len(self.methods) * self.seeds
-
-    @property
-    def ticks(self) -> int:
-        """Rows of each run's log."""
-        return self.steps // self.learner.tick
-
-    def coordinates(self, run: int) -> tuple[int, int, int, int]:
-        """Return grid, task, method and seed of a run."""
-        rest, seed = divmod(run, self.seeds)
-        rest, method = divmod(rest, len(self.methods))
-        grid, task = divmod(rest, len(self.tasks))
-        return grid, task, method, seed
-
-    def machine_text(self, task: int, method: int) -> str:
-        """Return the machine that a method runs a task with."""
-        kind = Method.parse(self.methods[method]).kind
-        machines = self.tasks[task][1]
-        return machines[""] if "" in machines else machines[kind or ""]
-
-    def problem(self, grid: int, task: int, method: int) -> Problem:
-        """Compile the problem of a run; the last few are kept."""
-        return _problem(self.grids[grid][2], self.machine_text(task, method), self.profile, self.metric)
-
-    def stream(self, grid: int, seed: int) -> int:
-        """Return the 64-bit seed of a run: the same for all methods and tasks on a map."""
-        return int(_hash("stream", str(self.root_seed), self.grids[grid][2], str(seed))[:16], 16)
-
-    def run_id(self, run: int) -> str:
-        """Return a hash, 16 hexadecimal digits, of everything that determines the numbers of a run."""
-        grid, task, method, seed = self.coordinates(run)
-        how = Method.parse(self.methods[method])
-        whole = _hash(
-            self.grids[grid][2], self.machine_text(task, method), self.profile, self.metric, how.algo,
-            str(how.shaping), str(self.steps), str(self.stream(grid, seed)), str(SEMANTICS[how.algo]),
-            json.dumps(asdict(self.learner), sort_keys=True),
-        )  # fmt: skip
-        return whole[:16]
+    >>> critical_factor("1.1 R*"), critical_factor(10_000.0)
+    (1.1, None)
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?R\*", reward) if isinstance(reward, str) else None
+    return None if match is None else float(match[1])
 
 
-@lru_cache(maxsize=64)
-def _problem(grid: str, machine: str, profile: str, metric: Metric) -> Problem:
-    return compile(GridMap.parse(grid), RewardMachine.parse(machine), profile, metric)
-
-
-def _hash(*parts: str) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(f"{len(part)}:{part}".encode())
-    return digest.hexdigest()
+def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
+    """Read a TOML file and the one it builds on."""
+    text = read_text(path, ConfigError)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"{path}: not TOML: {problem}") from None
+    if "base" not in table:
+        return table
+    base = table.pop("base")
+    if is_base or not isinstance(base, str) or Path(base).name != base:
+        raise ConfigError(f"{path}: base={base!r}: must name a TOML file in this folder that has no base itself")
+    return {**_read_toml(path.parent / base, is_base=True), "name": path.stem, **table}
 
 
 def _learner(table: Any) -> LearnerConfig:

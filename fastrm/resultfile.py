@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import StoreError
-from fastrm.experiment import Method, Plan
+from fastrm.experiment import Method
+from fastrm.plan import Plan
 
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]
@@ -28,7 +29,7 @@ Frame = dict[str, Array]
 The column ``error`` is as wide as the longest message.
 """
 
-SCHEMA = 1
+SCHEMA = 2
 PER_TICK = {"score": "f8", "reward": "f8", "completions": "i4", "episodes": "i4"}
 PER_RUN = {
     "shortest": "i4", "optimal_arps": "f8", "greedy_length": "i4", "solved": "i1", "steps_to_90": "f8",

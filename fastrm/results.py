@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError, StoreError, did_you_mean
-from fastrm.experiment import Plan
+from fastrm.plan import Plan
 from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, read_file, unpack
 
 if TYPE_CHECKING:

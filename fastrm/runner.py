@@ -24,8 +24,9 @@ import numpy.typing as npt
 from fastrm.config import check_choice, check_whole
 from fastrm.disk import Disk
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
-from fastrm.experiment import Experiment, Plan
+from fastrm.experiment import Experiment
 from fastrm.kernels import compile_lock
+from fastrm.plan import Plan
 from fastrm.resultfile import Frame
 from fastrm.results import Results
 from fastrm.store import Store, provenance

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from fastrm.errors import FastrmError
 from fastrm.exact.score import optimal_arps
-from fastrm.experiment import Method, Plan
+from fastrm.experiment import Method
+from fastrm.plan import Plan
 from fastrm.resultfile import Frame, empty_frame
 from fastrm.training import PIECE_STEPS, Batch
 

@@ -1,10 +1,15 @@
 """Experiments: TOML files, plans, run identity, and how bad ones are refused."""
 
+from dataclasses import replace
+from itertools import product
+
 import pytest
 
-from fastrm import ConfigError, Experiment, MapError
+from fastrm import ConfigError, Experiment, MapError, guarantee
 from fastrm.bench.__main__ import main
-from fastrm.experiment import Method, Plan
+from fastrm.experiment import Method
+from fastrm.kernels.tables import SUCCESS
+from fastrm.plan import Plan
 
 TOML = """
 name = "small"
@@ -84,7 +89,11 @@ def test_method_names_are_read_and_written(label):
         (('name = "small"', "name = 3"), "name=3"),
         (('name = "small"', "name = "), "not TOML"),
         (("size = 7", "terminal_rewards = {numeric = 'much'}"), "terminal_rewards.numeric='much'"),
+        (("size = 7", "terminal_rewards = {numeric = '-1 R*'}"), r"terminal_rewards.numeric='-1 R\*'"),
         (("size = 7", "terminal_rewards = {numerc = 1}"), "terminal_rewards='numerc'"),
+        (("size = 7", "base = 'gone.toml'"), r"gone\.toml: cannot be read"),
+        (("size = 7", "base = '../small.toml'"), r"base='\.\./small\.toml': must name a TOML file in this folder"),
+        (("size = 7", "base = 'small.toml'"), "that has no base itself"),
     ],
 )
 def test_bad_toml_files_are_refused_in_one_line_with_the_key(toml, capsys, change, message):
@@ -126,8 +135,29 @@ def test_a_missing_map_file_is_named(toml):
 
 
 def test_the_suites_that_come_with_fastrm_are_sound():
-    for name, count in (("paper", 21 * 3 * 8 * 6), ("quick", 4 * 2 * 6 * 3)):
-        assert Plan.of(Experiment.named(name)).count == count
+    paper = 21 * 3 * 8 * 6
+    counts = {"paper": paper, "paper-nearest": paper, "paper-clean": paper, "paper-critical": paper, "quick": 144}
+    for name, count in counts.items():
+        experiment = Experiment.named(name)
+        assert experiment.name == name and Plan.of(experiment).count == count
+
+
+def test_a_toml_file_says_only_what_differs_from_its_base(toml, tmp_path):
+    toml()
+    (tmp_path / "other.toml").write_text('base = "small.toml"\nsteps = 500\n')
+    assert Experiment.load(tmp_path / "other.toml") == replace(Experiment.load(toml()), name="other", steps=500)
+
+
+def test_terminal_rewards_follow_the_exact_threshold_of_each_map(toml):
+    plan = Plan.of(Experiment.load(toml(TOML.replace("size = 7", "terminal_rewards = {numeric = '1.1 R*'}"))))
+    for grid, task in product(range(2), range(2)):
+        problem = plan.problem(grid, task, 2)
+        verdict = guarantee(problem)
+        paid = problem.tables.reward[problem.tables.outcome == SUCCESS]
+        assert verdict.shortest and (paid == paid[0]).all()
+        assert paid[0] == pytest.approx(verdict.critical_reward + 0.1 * abs(verdict.critical_reward), rel=1e-12)
+    assert plan.machines(0, 1, 2) != plan.machines(1, 1, 2)
+    assert plan.machines(0, 1, 0) == plan.machines(1, 1, 0)
 
 
 def test_a_dry_run_says_how_much_it_would_be(capsys, tmp_path):

@@ -8,7 +8,7 @@ ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
     "machine", "maps", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
-    "training", "provenance", "experiment", "resultfile", "disk", "store",
+    "training", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "runner", "bench",
 ]  # fmt: skip
 

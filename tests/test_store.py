@@ -22,8 +22,8 @@ from fastrm import ConfigError, Experiment, FastrmWarning, LearnerConfig, StoreE
 from fastrm.bench.__main__ import main
 from fastrm.disk import Disk
 from fastrm.errors import DiskError
-from fastrm.experiment import Plan
-from fastrm.resultfile import PER_RUN, PER_TICK, seal, unseal
+from fastrm.plan import Plan
+from fastrm.resultfile import PER_RUN, PER_TICK, SCHEMA, seal, unseal
 from fastrm.store import Store, merge_files
 
 
@@ -472,7 +472,7 @@ def test_files_that_are_not_ours_or_damaged_are_refused(damage, message, tmp_pat
 
 def forged(change):
     with h5py.File("x", "w", driver="core", backing_store=False) as file:
-        file.attrs["schema"] = 1
+        file.attrs["schema"] = SCHEMA
         change(file)
         file.flush()
         return seal(file.id.get_file_image())

@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the experiment and print a summary."""
     from fastrm import runner
     from fastrm.bench.tables import print_forecast, print_summary
-    from fastrm.experiment import Experiment, Plan
+    from fastrm.experiment import Experiment
+    from fastrm.plan import Plan
 
     experiment = Experiment.named(options.suite)
     plan = Plan.of(experiment.changed(steps=options.steps, seeds=options.seeds, maps=options.maps))

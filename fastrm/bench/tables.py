@@ -14,8 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from fastrm.experiment import Plan
 from fastrm.maps import GridMap
+from fastrm.plan import Plan
 from fastrm.results import Results
 from fastrm.work import work
 
