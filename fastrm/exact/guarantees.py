@@ -7,7 +7,6 @@ lowers D by one. With gamma 1 the same test is applied to the actions that keep 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,11 +69,8 @@ class Guarantee:
     @cached_property
     def critical_reward(self) -> float:
         """Smallest terminal reward R* above which all optimal policies take shortest paths."""
-        critical = thresholds.critical_reward(self.solution.problem, self.solution.gamma, self.solution.machine)
-        try:
-            return float(critical)
-        except OverflowError:
-            return math.inf if critical > 0 else -math.inf
+        solution = self.solution
+        return thresholds.as_float(thresholds.critical_reward(solution.problem, solution.gamma, solution.machine))
 
     @cached_property
     def critical_scale(self) -> float | None:

@@ -9,7 +9,8 @@ regret is known without training.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,16 @@ import numpy as np
 from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.solve import Cell, as_cells, check_gamma, follow_option, highest_action, solve, value_and_policy
+from fastrm.exact.solve import (
+    Cell,
+    Solution,
+    as_cells,
+    check_gamma,
+    follow_option,
+    highest_action,
+    solve,
+    value_and_policy,
+)
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, SUCCESS
 from fastrm.options import build_options, learned_rewards
@@ -35,12 +45,26 @@ class HrmFixedPoint:
     """Steps to complete the task, None if an option never ends or the task fails."""
     value: float
     """Discounted reward of that path."""
-    optimal_length: int | None
-    """Steps of the globally optimal policy."""
-    optimal_value: float
-    """Discounted reward of the globally optimal policy."""
     shortest: int
     """Length of a shortest path."""
+    problem: Problem = field(repr=False, compare=False)
+    gamma: float = 0.9
+    machine: int = 0
+
+    @cached_property
+    def optimum(self) -> Solution:
+        """The globally optimal policy."""
+        return solve(self.problem, self.gamma, self.machine)
+
+    @property
+    def optimal_length(self) -> int | None:
+        """Steps of the globally optimal policy."""
+        return self.optimum.length
+
+    @property
+    def optimal_value(self) -> float:
+        """Discounted reward of the globally optimal policy."""
+        return float(self.optimum.value[self.problem.tables.start, self.optimum.first_u])
 
     @property
     def regret(self) -> float:
@@ -113,14 +137,14 @@ def hrm_fixed_point(
         if change < 1e-14:
             break
     cells, succeeds = _walk(known, value, start)
-    optimum = solve(problem, gamma, machine)
     return HrmFixedPoint(
         path=as_cells(problem, cells),
         length=len(cells) - 1 if succeeds else None,
         value=value[start],
-        optimal_length=optimum.length,
-        optimal_value=float(optimum.value[start]),
         shortest=problem.shortest[machine],
+        problem=problem,
+        gamma=gamma,
+        machine=machine,
     )
 
 

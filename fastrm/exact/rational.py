@@ -58,20 +58,17 @@ def optimal_moves(moves: Mapping[int, Sequence[Move]], policy: dict[int, int], g
         The discount, below 1.
     """
     while True:
-        value = _evaluate(moves, policy, gamma)
-        better = False
+        later = {x: gamma * value for x, value in _evaluate(moves, policy, gamma).items()}
+        optimal, better = {}, False
         for x, choices in moves.items():
-            returns = [_return(move, value, gamma) for move in choices]
-            best = max(range(len(choices)), key=returns.__getitem__)
-            if returns[best] > returns[policy[x]]:
-                policy[x] = best
+            returns = [move.paid if move.then is None else move.paid + later[move.then] for move in choices]
+            best = returns[0] if len(returns) == 1 else max(returns)
+            if best > returns[policy[x]]:
+                policy[x] = returns.index(best)
                 better = True
+            optimal[x] = sum(1 << move.action for move, value in zip(choices, returns, strict=True) if value == best)
         if not better:
-            break
-    return {
-        x: sum(1 << move.action for move in choices if _return(move, value, gamma) == value[x])
-        for x, choices in moves.items()
-    }
+            return optimal
 
 
 def _return(move: Move, value: Mapping[int, Fraction], gamma: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ Only the ratio of the terminal reward to all others matters, so the rewards on t
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -26,7 +27,7 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.exact.rational import as_written, path_return
-from fastrm.exact.solve import distances, follow, solve_rewards
+from fastrm.exact.solve import distances, follow, solve_rewards, value_and_policy
 from fastrm.guards import constant
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables
@@ -53,19 +54,33 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     _, route = best_shortest_path(problem, on_the_way, gamma, machine)
     direct, _ = _rest_of_return(tables, on_the_way, route, None, g)
     terminal = Fraction(-(float(np.abs(on_the_way).max()) + 1.0) / (1.0 - gamma))
-    for _ in range(_ROUNDS):
-        reward = np.where(success, float(terminal), on_the_way)
-        policy = solve_rewards(problem, reward, gamma, machine).policy
+
+    def raise_to_tie(policy: Array) -> Fraction | None:
+        """Return where a policy's path ties with the shortest ones, None if that is not above the reward now."""
         path, loop, succeeds = follow(tables, policy, u)
         rest, steps = _rest_of_return(tables, on_the_way, path, loop, g)
         if succeeds and steps <= length:
-            break
-        weight = g ** (length - 1) - (g ** (steps - 1) if succeeds else 0)
-        raised = (rest - direct) / weight
-        if raised <= terminal:  # a tie within rounding: the threshold is reached
+            return None
+        tie = (rest - direct) / (g ** (length - 1) - (g ** (steps - 1) if succeeds else 0))
+        return tie if tie > terminal else None
+
+    for _ in range(_ROUNDS):
+        reward = np.where(success, float(terminal), on_the_way)
+        raised = raise_to_tie(value_and_policy(tables, reward, gamma)[1])
+        if raised is None:  # the end, unless rounding hid a better path
+            raised = raise_to_tie(solve_rewards(problem, reward, gamma, machine).policy)
+        if raised is None:
             break
         terminal = raised
     return terminal
+
+
+def as_float(value: Fraction) -> float:
+    """Return the nearest float, infinite beyond the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def critical_scale(problem: Problem, machine: int, critical: float) -> float | None:
