@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.plan import Plan
 from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, read_file, unpack
+from fastrm.stats import QUARTILES, censored_percentile
 
 if TYPE_CHECKING:
     import pandas
@@ -81,9 +83,7 @@ class Results:
         keep = np.ones(self.runs, dtype=np.bool_)
         for key, value in wanted.items():
             name = _ALIASES.get(key, key)
-            if name not in COORDINATES:
-                near = did_you_mean(key, COORDINATES)
-                raise ConfigError(f"no coordinate {key!r}{near}; there are {', '.join(COORDINATES)}")
+            _check_coordinate(name)
             values = list(value) if isinstance(value, list | tuple | set) else [value]
             present = np.unique(self[name]).tolist()
             for item in values:
@@ -104,6 +104,36 @@ class Results:
             raise ConfigError(f"no curve {value!r}{did_you_mean(value, PER_TICK)}; there are {', '.join(PER_TICK)}")
         chosen = self.select(**wanted)
         return chosen["step"], chosen[value]
+
+    def groups(self, *names: str) -> Iterator[tuple[tuple[Any, ...], Array]]:
+        """Yield values of coordinates, in the order of the plan, and the rows of their runs that did not fail."""
+        for name in names:
+            _check_coordinate(name)
+        keys = list(zip(*(self[name].tolist() for name in names), strict=True))
+        number = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+        group = np.array([number[key] for key in keys], dtype=np.int64)
+        group[self["error"] != ""] = -1
+        for key, k in number.items():
+            yield key, np.flatnonzero(group == k)
+
+    def summary(self, by: Sequence[str] = ("setup", "task", "label")) -> list[dict[str, Any]]:
+        """Return a row of figures per group of runs: quartiles of the last score and of the steps to 90 %.
+
+        Steps are infinite where fewer runs got there; ``reached_90`` and ``shortest`` are shares of the runs.
+        """
+        score = self["score"][:, -1] if len(self["step"]) else np.full(self.runs, np.nan)
+        steps, solved = self["steps_to_90"], self["solved"]
+        rows = []
+        for key, mine in self.groups(*by):
+            row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
+            for q in QUARTILES if len(mine) else ():
+                row[f"score_{q:.0f}"] = float(np.percentile(np.nan_to_num(score[mine]), q))
+                row[f"steps_to_90_{q:.0f}"] = censored_percentile(steps[mine], q)
+            if len(mine):
+                row["reached_90"] = float(np.mean(~np.isnan(steps[mine])))
+                row["shortest"] = float(np.mean(solved[mine]))
+            rows.append(row)
+        return rows
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""
@@ -127,6 +157,12 @@ class Results:
         table = {name: np.repeat(self[name], ticks) for name in ("run", *COORDINATES, *PER_RUN)}
         table |= {"step": np.tile(self["step"], self.runs)}
         return pandas.DataFrame(table | {name: self[name].reshape(-1) for name in PER_TICK})
+
+
+def _check_coordinate(name: str) -> None:
+    if name not in COORDINATES:
+        near = did_you_mean(name, COORDINATES)
+        raise ConfigError(f"no coordinate {name!r}{near}; there are {', '.join(COORDINATES)}")
 
 
 def load(path: str | Path) -> Results:

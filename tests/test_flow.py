@@ -8,8 +8,8 @@ ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
     "machine", "maps", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
-    "training", "provenance", "experiment", "plan", "resultfile", "disk", "store",
-    "results", "work", "runner", "bench",
+    "training", "stats", "provenance", "experiment", "plan", "resultfile", "disk", "store",
+    "results", "work", "runner", "evidence", "claims", "plots", "textplot", "bench",
 ]  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -77,28 +77,18 @@ def print_summary(results: Results) -> None:
     if not results.runs:
         return
     table = _table("medians", "setup", "task", "method", "runs", "score", "to 90 %", "shortest")
-    plan, runs = results.plan, results.columns["run"]
-    setups = list(dict.fromkeys(setup for setup, _, _ in plan.grids))
-    setup_of = np.array([setups.index(setup) for setup, _, _ in plan.grids])
-    grid, rest = np.divmod(runs // plan.seeds, len(plan.tasks) * len(plan.methods))
-    group = setup_of[grid] * len(plan.tasks) * len(plan.methods) + rest
-    for which in np.unique(group).tolist():
-        mine = group == which
-        setup, rest = divmod(which, len(plan.tasks) * len(plan.methods))
-        task, method = divmod(rest, len(plan.methods))
-        final = results["score"][mine, -1] if len(results["step"]) else np.array([np.nan])
-        steps = np.where(np.isnan(results["steps_to_90"][mine]), np.inf, results["steps_to_90"][mine])
-        middle = np.median(steps)
-        table.add_row(
-            setups[setup],
-            plan.tasks[task][0],
-            plan.methods[method],
-            str(mine.sum()),
-            f"{np.median(final):.3f}",
-            "never" if np.isinf(middle) else f"{middle:,.0f}",
-            f"{results['solved'][mine].mean():.0%}",
-        )
+    for row in results.summary():
+        if row["runs"]:
+            table.add_row(
+                row["setup"], row["task"], row["label"], str(row["runs"]), f"{row['score_50']:.3f}",
+                show_steps(row["steps_to_90_50"]), f"{row['shortest']:.0%}",
+            )  # fmt: skip
     console.print(table)
+
+
+def show_steps(steps: float) -> str:
+    """Write a number of steps, or that it is never reached."""
+    return "never" if math.isinf(steps) else f"{steps:,.0f}"
 
 
 def print_info(results: Results) -> None:
