@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -17,7 +18,7 @@ from typing import Any, Self
 from fastrm.compiler import Problem, compile
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.exact.thresholds import critical_reward
+from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Experiment, Method, critical_factor
 from fastrm.features import Metric
 from fastrm.machine import KINDS, Kind, RewardMachine
@@ -157,10 +158,9 @@ def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tup
     texts = []
     for _, _, text in grids:
         problem = compile(GridMap.parse(text), build(0.0), experiment.profile, experiment.metric)
-        try:
-            critical = float(critical_reward(problem, experiment.learner.gamma))
-        except OverflowError:
-            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of a map is beyond floating point") from None
+        critical = as_float(critical_reward(problem, experiment.learner.gamma))
+        if math.isinf(critical):
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of a map is beyond floating point")
         factor = critical_factor(reward) or 0.0
         texts.append([build(critical + (factor - 1.0) * abs(critical)).write()])
     return texts

@@ -14,7 +14,9 @@ from fastrm.errors import DiskError, FastrmError
 FAILED, BAD_INPUT, KILLED = 1, 2, 130
 
 COMMANDS = {
-    "run": "run an experiment, or go on with it; without a command: run paper",
+    "run": "run an experiment, or go on with it; without a command: run paper --report",
+    "claims": "what a result file says about the claims of the paper, and why",
+    "plot": "the figures of a result file, and a summary as CSV",
     "info": "what a result file holds and where it came from",
     "merge": "join the files of shards",
     "check": "does the optimal policy take a shortest path? witness and thresholds",
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words:
-        words = ["run", "paper"]
+        words = ["run", "paper", "--report"]
     chosen = next((word for word in words if not word.startswith("-")), None)
     parser = build_parser(chosen)
     options = parser.parse_args(words)

@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fastrm.results import Results
 
 INTERRUPTED = 3
 
@@ -25,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", metavar="i/N", help="run only part i of N; join the parts with 'merge'")
     for name in ("steps", "seeds", "maps"):
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{name} instead of the suite's")
+    parser.add_argument("--report", action="store_true", help="then draw the figures and judge the paper's claims")
     parser.add_argument("--fresh", action="store_true", help="start over; an old file is kept as .bak")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, how long and how large")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
@@ -53,14 +57,32 @@ def run(options: argparse.Namespace) -> int:
         except runner.Interrupted as stop:
             sys.stderr.write(f"fastrm: {stop}\n")
             return INTERRUPTED
-    if not options.quiet:
+    if not options.quiet and not options.report:
         print_summary(results)
+    if options.report:
+        report_on(results, out.with_suffix(""), quiet=options.quiet)
     failed = results["error"] != ""
     if failed.any():
         first = results["error"][failed][0]
         sys.stderr.write(f"fastrm: {failed.sum()} runs failed; the first: {first}\n")
         return 1
     return 0
+
+
+def report_on(results: Results, folder: Path, quiet: bool) -> None:
+    """Draw the figures, judge the claims, and say where everything is."""
+    from fastrm.bench.plot import draw
+    from fastrm.bench.reports import claims_as_markdown, print_claims
+    from fastrm.claims import judge
+
+    paths = draw(results, folder)
+    judged = {str(results.path): judge(results)}
+    paths.append(folder / "claims.md")
+    paths[-1].write_text(claims_as_markdown(judged))
+    if not quiet:
+        print_claims(judged)
+        sys.stdout.write(f"{results!r} in {results.path}\n")
+        sys.stdout.write(f"{', '.join(path.name for path in paths)} in {folder}\n")
 
 
 def default_path(name: str, shard: tuple[int, int] | None) -> Path:

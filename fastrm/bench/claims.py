@@ -1,0 +1,37 @@
+"""``claims``: what result files say about the claims of the paper."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="result files; several are set side by side")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print everything as JSON")
+    how.add_argument("--markdown", action="store_true", help="print a Markdown table")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge the claims and print them."""
+    from fastrm.bench.reports import claims_as_markdown, print_claims
+    from fastrm.claims import judge
+    from fastrm.results import load
+
+    judged = {}
+    for path in options.files:
+        results = load(path)
+        if not results.complete:
+            sys.stderr.write(f"fastrm: {path}: {results!r}; judged on the runs that are there\n")
+        judged[path] = judge(results)
+    if options.json:
+        table = {path: [claim.to_dict() for claim in claims] for path, claims in judged.items()}
+        sys.stdout.write(json.dumps(table, indent=1) + "\n")
+    elif options.markdown:
+        sys.stdout.write(claims_as_markdown(judged))
+    else:
+        print_claims(judged)
+    return 0

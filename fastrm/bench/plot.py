@@ -1,0 +1,74 @@
+"""``plot``: the figures of a result file, or text where matplotlib is missing."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fastrm.results import Results
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a result file")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the figures (default: FILE without suffix)")
+    parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png", help="format (default png)")
+    parser.add_argument("--text", action="store_true", help="print the curves as text instead")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the figures, and write the summary as CSV beside them."""
+    from fastrm.results import load
+
+    results = load(options.file)
+    if options.text:
+        print_curves(results)
+        return 0
+    out = options.out or Path(options.file).with_suffix("")
+    for path in draw(results, out, options.format):
+        sys.stdout.write(f"{path}\n")
+    return 0
+
+
+def draw(results: Results, out: Path, form: str = "png") -> list[Path]:
+    """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
+    from fastrm import plots
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        paths = [out / "summary.csv"]
+        write_summary(results, paths[0])
+    except OSError as problem:
+        raise ConfigError(f"{out}: cannot be written: {problem.strerror or problem}") from None
+    if not plots.have_matplotlib():
+        print_curves(results)
+        sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
+        return paths
+    for name, figure in plots.figures_of(results).items():
+        paths.append(out / f"{name}.{form}")
+        plots.save(figure, paths[-1])
+        plots.close(figure)
+    return paths
+
+
+def write_summary(results: Results, path: Path) -> None:
+    """Write quartiles and shares per setup, task and method."""
+    rows = [row for row in results.summary() if row["runs"]]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows[0] if rows else ())
+        for row in rows:
+            writer.writerow(f"{value:.6g}" if isinstance(value, float) else value for value in row.values())
+
+
+def print_curves(results: Results) -> None:
+    """Print the learning curves as text."""
+    from fastrm.textplot import curves_as_text
+
+    sys.stdout.write(curves_as_text(results) + "\n")

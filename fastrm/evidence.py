@@ -1,0 +1,172 @@
+"""What a result file says about a map, a task and a method, and what the exact tools say about the same.
+
+Everything is computed from the file: its columns, and the maps and machines of the plan stored in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.compiler import Problem, compile
+from fastrm.exact.guarantees import guarantee
+from fastrm.exact.hierarchy import hrm_fixed_point
+from fastrm.exact.score import optimal_arps
+from fastrm.exact.solve import solve
+from fastrm.exact.thresholds import as_float, critical_reward
+from fastrm.experiment import Method
+from fastrm.kernels.tables import SUCCESS
+from fastrm.machine import RewardMachine
+from fastrm.maps import GridMap
+from fastrm.results import Results
+from fastrm.stats import censored_percentile
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+
+class Evidence:
+    """Figures of runs by map, task and method, and exact facts about the maps and machines, each computed once."""
+
+    def __init__(self, results: Results) -> None:
+        self.plan = plan = results.plan
+        self.gamma, self.epsilon = plan.learner.gamma, plan.learner.epsilon
+        fine = results["error"] == ""
+        shape = (len(plan.grids), len(plan.tasks), len(plan.methods), plan.seeds)
+        place = tuple(np.unravel_index(results["run"][fine], shape))
+
+        def spread(column: Array) -> Array:
+            whole = np.full(shape, np.nan)
+            whole[place] = column[fine]
+            return whole
+
+        ticks = len(results["step"])
+        settled = results["score"][:, ticks - max(1, ticks // 5) :] if ticks else np.full((len(fine), 1), np.nan)
+        length = results["greedy_length"].astype(np.float64)
+        self.ran = spread(np.ones(len(fine))) == 1.0
+        self.steps_of_runs = spread(results["steps_to_90"])
+        self.score_of_runs = spread(np.nan_to_num(settled).mean(axis=1))
+        self.found_of_runs = spread(results["solved"].astype(np.float64))
+        self.length_of_runs = spread(np.where(length < 0, np.nan, length))
+        self.setups = [_count_objects(text) for _, _, text in plan.grids]
+        self._tasks = {name: k for k, (name, _) in enumerate(plan.tasks)}
+        self._methods = {name: k for k, name in enumerate(plan.methods)}
+        self._memory: dict[Any, Any] = {}
+
+    def maps(self, *setups: str) -> list[int]:
+        """Return the maps with these objects, such as ``2a2b2c``, or all maps."""
+        return [k for k, setup in enumerate(self.setups) if not setups or setup in setups]
+
+    def name(self, grid: int) -> str:
+        """Return setup and name of a map."""
+        setup, name, _ = self.plan.grids[grid]
+        return setup if setup == name else f"{setup} {name}"
+
+    def has(self, grid: int, task: str, *methods: str) -> bool:
+        """Whether all these were run at least once."""
+        return task in self._tasks and all(
+            m in self._methods and bool(self._seeds(self.ran, grid, task, m).any()) for m in methods
+        )
+
+    def _seeds(self, cube: Array, grid: int, task: str, method: str) -> Array:
+        seeds: Array = cube[grid, self._tasks[task], self._methods[method]]
+        return seeds
+
+    def values(self, cube: Array, grids: Iterable[int], task: str, method: str) -> Array:
+        """Return one value per finished run."""
+        parts = [self._seeds(cube, g, task, method)[self._seeds(self.ran, g, task, method)] for g in grids]
+        return np.concatenate(parts) if parts else np.array([])
+
+    def steps(self, grid: int, task: str, method: str) -> float:
+        """Return the median steps to 90 %, infinite if most runs never get there."""
+        return self.pooled_steps([grid], task, method)
+
+    def pooled_steps(self, grids: Iterable[int], task: str, method: str) -> float:
+        """Return the median steps to 90 % of all runs on some maps."""
+        return censored_percentile(self.values(self.steps_of_runs, grids, task, method), 50)
+
+    def score(self, grid: int, task: str, method: str) -> float:
+        """Return the median of the score settled on."""
+        return float(np.median(self.values(self.score_of_runs, [grid], task, method)))
+
+    def length(self, grid: int, task: str, method: str) -> float:
+        """Return the median length of the greedy path, infinite if most do not complete the task."""
+        return censored_percentile(self.values(self.length_of_runs, [grid], task, method), 50)
+
+    def finds_shortest(self, grid: int, task: str, method: str) -> bool:
+        """Whether more than half of the runs end with a shortest path."""
+        return float(np.mean(self.values(self.found_of_runs, [grid], task, method))) > 0.5
+
+    def share_shortest(self, grids: Iterable[int], tasks: Iterable[str], methods: Iterable[str]) -> float:
+        """Return the share of runs that end with a shortest path."""
+        some = [self.values(self.found_of_runs, [g], t, m)
+                for g in grids for t in tasks for m in methods if self.has(g, t, m)]  # fmt: skip
+        return float(np.mean(np.concatenate(some))) if some else math.nan
+
+    def problem(self, grid: int, task: str, method: str) -> Problem:
+        """Return the compiled problem of a run."""
+        kind = Method.parse(method).kind
+        return self._once(
+            ("problem", grid, task, kind), lambda: self.plan.problem(grid, self._tasks[task], self._methods[method])
+        )
+
+    def verdict(self, grid: int, task: str, method: str) -> str:
+        """Return the exact verdict on the machine that a method was run with."""
+        problem = self.problem(grid, task, method)
+        return self._once(("verdict", problem), lambda: guarantee(problem, self.gamma).verdict)
+
+    def verdict_without_reward(self, grid: int, task: str) -> str:
+        """Return the exact verdict on a numeric machine that pays nothing at the end."""
+        machine = RewardMachine.sequence(task, kind="numeric", terminal_reward=0.0)
+        return self._once(("zero", grid, task), lambda: guarantee(self._compile(grid, machine), self.gamma).verdict)
+
+    def critical_reward(self, grid: int, task: str, method: str) -> float:
+        """Return R* of the machine that a method was run with, infinite where it is beyond floating point."""
+        problem = self.problem(grid, task, method)
+        return self._once(("critical", problem), lambda: as_float(critical_reward(problem, self.gamma)))
+
+    def terminal_reward(self, grid: int, task: str, method: str) -> float:
+        """Return what the machine pays at the end."""
+        tables = self.problem(grid, task, method).tables
+        return float(tables.reward[tables.outcome == SUCCESS].max())
+
+    def hrm_length(self, grid: int, task: str, method: str) -> float:
+        """Return the length of the path that HRM settles on, without training; infinite if it never completes."""
+        problem = self.problem(grid, task, method)
+        length = self._once(("hrm", problem), lambda: hrm_fixed_point(problem, self.gamma).length)
+        return math.inf if length is None else float(length)
+
+    def shortest(self, grid: int, task: str, method: str) -> int:
+        """Return the length of a shortest path."""
+        return self.problem(grid, task, method).shortest[0]
+
+    def own_optimum(self, grid: int, task: str, method: str) -> float:
+        """Return the score of the machine's own optimal policy."""
+        problem = self.problem(grid, task, method)
+        unit = optimal_arps(problem, self.gamma, self.epsilon)[0]
+        return self._once(("own", problem), lambda: solve(problem, self.gamma).arps(self.epsilon) / unit)
+
+    def share_closer(self, grid: int, closer: Literal["nearest", "any"]) -> float:
+        """Return the share of all moves that a numeric-boolean machine for task a pays as closer."""
+        machine = RewardMachine.sequence("a", kind="numeric-boolean", closer=closer)
+        tables = self._compile(grid, machine).tables
+        return float(np.mean(tables.reward[tables.event, 0] > 0))
+
+    def _compile(self, grid: int, machine: RewardMachine) -> Problem:
+        return compile(GridMap.parse(self.plan.grids[grid][2]), machine, self.plan.profile, self.plan.metric)
+
+    def _once(self, key: Any, compute: Callable[[], T]) -> T:
+        if key not in self._memory:
+            self._memory[key] = compute()
+        known: T = self._memory[key]
+        return known
+
+
+def _count_objects(text: str) -> str:
+    """Return the objects of a map as a setup."""
+    objects = sorted(tile for tile in text if tile.islower() or tile == "H")
+    return "".join(f"{objects.count(tile)}{tile}" for tile in dict.fromkeys(objects))

@@ -1,0 +1,185 @@
+"""The claims of the paper, judged on hand-made result files: as claimed, and with one thing turned round each time."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fastrm import ConfigError, Experiment, LearnerConfig, load
+from fastrm.bench.__main__ import main
+from fastrm.claims import judge
+from fastrm.experiment import Method
+from fastrm.plan import Plan
+from fastrm.resultfile import empty_frame, pack
+from fastrm.store import provenance
+
+METHODS = (
+    "crm-rs-bool", "hrm-bool", "qrm-num-bool", "crm-num-bool", "hrm-num-bool", "qrm-num", "crm-num", "hrm-num",
+)  # fmt: skip
+TASKS = ("a", "a-b", "a-b-c")
+PAPER = Experiment.named("paper")
+
+
+def make_plan(**changes):
+    settings = {
+        "name": "made", "setups": ("1a1b1c", "2a2b2c"), "maps": 2, "map_files": PAPER.map_files, "tasks": TASKS,
+        "methods": METHODS, "seeds": 3, "steps": 1_000_000, "profile": "icarte2022", "closer": "any",
+        "learner": LearnerConfig(tick=100_000),
+    }  # fmt: skip
+    return Plan.of(Experiment(**{**settings, **changes}))
+
+
+PLAN = make_plan()
+SLOWNESS = {"crm-rs-bool": 9, "hrm-bool": 7, "qrm": 4, "crm": 2, "hrm": 3}
+
+
+def as_claimed(plan, grid, task, label, seed):
+    """Return figures of a run such that every claim of the paper holds."""
+    two, how = plan.grids[grid][0] != "1a1b1c", Method.parse(label)
+    better = {"1a1b1c": "numeric-boolean"}.get(plan.grids[grid][0], "numeric")
+    steps = SLOWNESS.get(label) or SLOWNESS[how.algo] + (how.kind != better)
+    stuck = how.algo == "hrm" and plan.grids[grid][0] == "appendix" and task != "a"
+    return {
+        "steps": 1000 * len(task) * (2 * steps - 3 * two) + seed,
+        "found": not stuck,
+        "score": 0.95,
+        "length": {"a": 20, "a-b": 27, "a-b-c": 40}[task] if stuck else 20,
+    }
+
+
+def make_file(path, turn=lambda run: None, plan=PLAN, runs=None):
+    """Write a result file of runs as claimed, after `turn` has changed what it wants to."""
+    frame = empty_frame(plan, plan.count)
+    frame["run"][:] = np.arange(plan.count)
+    for run in range(plan.count):
+        grid, task, method, seed = plan.coordinates(run)
+        figures = as_claimed(plan, grid, plan.tasks[task][0], plan.methods[method], seed)
+        figures |= {"setup": plan.grids[grid][0], "grid": grid, "task": plan.tasks[task][0], "seed": seed}
+        figures["label"] = plan.methods[method]
+        turn(figures)
+        frame["steps_to_90"][run], frame["solved"][run] = figures["steps"], figures["found"]
+        frame["score"][run], frame["greedy_length"][run] = figures["score"], figures["length"]
+    if runs is not None:
+        frame = {name: column[runs] for name, column in frame.items()}
+    path.write_bytes(pack(plan, [frame], provenance(plan, "2026-01-01")))
+    return path
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    def of(turn=lambda run: None, plan=PLAN):
+        return {claim.number: claim for claim in judge(load(make_file(tmp_path / "x.h5", turn, plan)))}
+
+    return of
+
+
+def when(**wanted):
+    """Return a change of figures for runs with the given coordinates, a tuple meaning any of several."""
+    changes = wanted.pop("to")
+
+    def turn(run):
+        if all(run[key] in (value if isinstance(value, tuple) else (value,)) for key, value in wanted.items()):
+            run.update({key: change(run) if callable(change) else change for key, change in changes.items()})
+
+    return turn
+
+
+def test_all_claims_hold_in_a_file_that_is_as_claimed(verdicts):
+    found = verdicts()
+    assert {number: claim.verdict for number, claim in found.items()} == dict.fromkeys(range(1, 11), "holds")
+    assert "never finishes (a-b on 5 of 5, a-b-c on 5 of 5 maps)" in found[2].reason
+    assert "hrm-bool 27 and 40" in found[4].numbers
+
+
+SLOW = {"steps": lambda run: 900_000 + run["seed"]}
+FALSE = [
+    (1, when(label="qrm-num-bool", task="a-b", grid=1, to={"found": False}), "holds on 4 of 5 maps"),
+    (1, when(label="crm-rs-bool", to={"found": False}), "does not hold"),
+    (2, when(label="hrm-num", task="a", grid=0, to={"found": False}), "holds on 4 of 5 maps"),
+    (3, when(label="crm-num", task="a-b-c", grid=(0, 2), to={"found": False}), "holds on 3 of 5 maps"),
+    (3, when(label="qrm-num", task="a-b", to={"found": False}), "does not hold"),
+    (4, when(label="hrm-num", setup="appendix", to={"length": 26}), "does not hold"),
+    (5, when(label="crm-num", task="a", grid=0, to=SLOW), "holds on 4 of 5 maps"),
+    (6, when(setup="1a1b1c", to={"steps": 10}), "does not hold"),
+    (6, when(setup="1a1b1c", label="crm-num", task="a", to={"steps": 10}), "holds in 14 of 15 comparisons"),
+    (7, when(label=("qrm-num", "crm-num"), setup="2a2b2c", to=SLOW), "holds on 3 of 5 maps"),
+    (7, when(label=("qrm-num-bool", "crm-num-bool"), grid=0, to=SLOW), "holds on 4 of 5 maps"),
+    (8, when(label="hrm-num-bool", task="a", grid=2, to={"score": 1.01}), "holds on 2 of 3 maps"),
+    (8, when(label="hrm-num-bool", task="a", grid=2, to={"score": 0.8}), "holds on 2 of 3 maps"),
+    (9, when(task="a", grid=3, label="crm-rs-bool", to=SLOW), "holds on 4 of 5 maps"),
+    (10, when(label="crm-num-bool", task="a-b", grid=1, to=SLOW), "holds on 4 of 5 maps"),
+]
+
+
+@pytest.mark.parametrize(("number", "turn", "verdict"), FALSE)
+def test_each_claim_fails_where_a_file_says_otherwise(verdicts, number, turn, verdict):
+    assert verdicts(turn)[number].verdict == verdict
+
+
+def test_one_seed_of_three_does_not_turn_a_case(verdicts):
+    found = verdicts(when(seed=0, to={"found": False, "steps": float("nan"), "score": 0.1}))
+    assert {claim.verdict for claim in found.values()} == {"holds"}
+
+
+def test_runs_that_never_reach_90_percent_count_as_slowest(verdicts):
+    found = verdicts(when(label="crm-num", task="a-b", grid=0, to={"steps": float("nan")}))
+    assert found[5].verdict == found[10].verdict == "holds on 4 of 5 maps"
+
+
+def test_ties_say_nothing_about_who_is_faster(verdicts):
+    found = verdicts(when(label=("crm-num", "crm-num-bool", "qrm-num", "qrm-num-bool", "hrm-num", "hrm-num-bool"),
+                          grid=0, to={"steps": 500.0}))  # fmt: skip
+    assert found[7].counts == (4, 4) and found[5].verdict == "holds" and "ties" in found[5].numbers
+
+
+def test_with_nothing_paid_at_the_end_the_runs_themselves_decide_the_second_claim(verdicts):
+    plan = make_plan(terminal_rewards={"numeric": 0.0})
+    numeric = {"label": "crm-num", "task": ("a-b", "a-b-c")}
+    assert verdicts(when(**numeric, to={"found": False}), plan)[2].verdict == "holds"
+    assert verdicts(plan=plan)[2].verdict == "does not hold"
+
+
+def test_where_the_legs_are_short_numeric_machines_need_no_reward_at_the_end(verdicts, tmp_path):
+    (tmp_path / "near.map").write_text("XXXXXXX\nXA a bX\nXXXXXXX\n")
+    plan = make_plan(setups=(), map_files=(str(tmp_path / "near.map"),), tasks=("a", "a-b"))
+    plan_file = make_file(tmp_path / "near.h5", plan=plan)
+    second = judge(load(plan_file))[1]
+    assert second.verdict == "does not hold" and "a-b on 0 of 1" in second.reason
+
+
+def test_reasons_come_from_the_exact_tools(verdicts):
+    found = verdicts(when(label="crm-num", task="a-b-c", to={"found": False}))
+    assert found[3].reason.startswith("a-b needs R above 299 to ")
+    poor = verdicts(when(label="crm-num", to={"found": False, **SLOW}), make_plan(terminal_rewards={"numeric": 100.0}))
+    assert "what is paid is enough on 0 of 5 maps" in poor[3].reason
+    assert "the machine's own optimum is not a shortest path" in poor[10].reason
+
+
+def test_claims_without_their_methods_are_not_in_the_file(verdicts):
+    plan = make_plan(methods=("qrm-num", "crm-num"))
+    found = {number: claim.verdict for number, claim in verdicts(plan=plan).items()}
+    assert [number for number, verdict in found.items() if verdict == "not in this file"] == [1, 4, 7, 8, 10]
+    with pytest.raises(ConfigError, match="nothing to judge"):
+        verdicts(plan=make_plan(tasks=("b",), methods=("qrm-num",)))
+
+
+def test_an_unfinished_file_is_judged_on_what_is_there_and_says_so(tmp_path, capsys):
+    path = make_file(tmp_path / "part.h5", runs=np.arange(PLAN.count // 5))
+    assert main(["claims", str(path), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "72 runs (of 360)" in printed.err
+    assert json.loads(printed.out)[str(path)][0]["of"] == 1
+
+
+def test_the_command_prints_the_same_bytes_every_time(tmp_path):
+    paths = [str(make_file(tmp_path / name)) for name in ("one.h5", "two.h5")]
+    for arguments in ([paths[0]], [*paths, "--markdown"], [paths[0], "--json"]):
+        said = [
+            subprocess.run(
+                [sys.executable, "-m", "fastrm.bench", "claims", *arguments], capture_output=True, check=True
+            )
+            for _ in range(2)
+        ]
+        assert said[0].stdout == said[1].stdout != b"" and said[0].stderr == b""
