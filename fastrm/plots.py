@@ -32,8 +32,7 @@ OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E0
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
-    "axes.spines.top": False, "axes.spines.right": False, "figure.constrained_layout.use": True,
-    "pdf.fonttype": 42,
+    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
 FORMATS = ("png", "pdf", "svg")
 _TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -62,28 +61,40 @@ def learning_curves(results: Results, title: str = "") -> Figure:
     groups = dict(results.groups("setup", "task", "label"))
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     steps, score = results["step"], results["score"]
+    columns = min(2 * len(setups), 4)
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(
-            len(tasks), len(setups), squeeze=False, sharex=True, sharey=True,
-            figsize=(1.2 + 2.9 * len(setups), 0.9 + 1.75 * len(tasks)),
-        )  # fmt: skip
+        figure, axes = _panels(
+            len(tasks), len(setups), (2.9, 1.55), bottom=0.5 + 0.17 * math.ceil(len(labels) / columns)
+        )
         for (setup, task, label), mine in groups.items():
             if len(mine):
-                method = Method.parse(label)
-                draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], method)
+                draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], Method.parse(label))
         for row, task in enumerate(tasks):
             axes[row][0].set_ylabel("score (1 = optimum)")
             for column, setup in enumerate(setups):
-                _finish_panel(axes[row][column], steps, f"{setup}, task {task}")
+                _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
         for axis in axes[-1]:
             axis.set_xlabel("training steps (logarithmic)")
         handles = [pyplot.Line2D([], [], **_look(Method.parse(label)), label=_name(label)) for label in labels]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(2 * len(setups), 4), frameon=False,
-                      handlelength=3.2)  # fmt: skip
+        figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0,
+                      columnspacing=1.2)  # fmt: skip
         if title:
-            figure.suptitle(title, fontsize=9)
+            figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center")
     drawn: Figure = figure
     return drawn
+
+
+def _panels(rows: int, columns: int, size: tuple[float, float], bottom: float) -> tuple[Figure, Any]:
+    """Lay out panels of a size, in inches, with room for titles and labels."""
+    left, right, top, across, down = 0.5, 0.12, 0.45, 0.2, 0.3
+    width = left + right + columns * size[0] + (columns - 1) * across
+    height = top + bottom + rows * size[1] + (rows - 1) * down
+    figure, axes = _pyplot().subplots(rows, columns, squeeze=False, figsize=(width, height))
+    figure.subplots_adjust(
+        left=left / width, right=1 - right / width, top=1 - top / height, bottom=bottom / height,
+        wspace=across / size[0], hspace=down / size[1],
+    )  # fmt: skip
+    return figure, axes
 
 
 def draw_band(axis: Axes, steps: Array, curves: Array, method: Method) -> None:
@@ -103,13 +114,14 @@ def _name(label: str) -> str:
     return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {method.kind}' if method.kind else ''}"
 
 
-def _finish_panel(axis: Axes, steps: Array, title: str) -> None:
+def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_column: bool) -> None:
     axis.set_title(title, pad=3)
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
     axis.set_xscale("log")
     axis.set_xlim(steps[0], steps[-1] * (1.02 if len(steps) > 1 else 10))
     axis.set_ylim(0, 1.1)
     axis.set_yticks(np.arange(0, 1.01, 0.25))
+    axis.tick_params(labelbottom=last_row, labelleft=first_column)
 
 
 def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
@@ -121,6 +133,9 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
     rows = math.ceil(len(grids) / columns)
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=(1.5 * columns, 1.65 * rows))
+        figure.subplots_adjust(
+            left=0.01, right=0.99, bottom=0.01, top=1 - 0.18 / (1.65 * rows), wspace=0.05, hspace=0.12
+        )
         for axis in axes.flat:
             axis.set_axis_off()
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):

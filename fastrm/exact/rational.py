@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -18,6 +19,7 @@ class Move(NamedTuple):
     then: int | None
 
 
+@lru_cache(maxsize=10_000)
 def as_written(number: float) -> Fraction:
     """Return the number that a float was written as.
 
