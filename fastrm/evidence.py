@@ -119,11 +119,6 @@ class Evidence:
         problem = self.problem(grid, task, method)
         return self._once(("verdict", problem), lambda: guarantee(problem, self.gamma).verdict)
 
-    def verdict_without_reward(self, grid: int, task: str) -> str:
-        """Return the exact verdict on a numeric machine that pays nothing at the end."""
-        machine = RewardMachine.sequence(task, kind="numeric", terminal_reward=0.0)
-        return self._once(("zero", grid, task), lambda: guarantee(self._compile(grid, machine), self.gamma).verdict)
-
     def critical_reward(self, grid: int, task: str, method: str) -> float:
         """Return R* of the machine that a method was run with, infinite where it is beyond floating point."""
         problem = self.problem(grid, task, method)

@@ -89,7 +89,7 @@ def when(**wanted):
 def test_all_claims_hold_in_a_file_that_is_as_claimed(verdicts):
     found = verdicts()
     assert {number: claim.verdict for number, claim in found.items()} == dict.fromkeys(range(1, 11), "holds")
-    assert "never finishes (a-b on 5 of 5, a-b-c on 5 of 5 maps)" in found[2].reason
+    assert "it is optimal not to take a shortest path (a-b on 5 of 5, a-b-c on 5 of 5 maps)" in found[2].reason
     assert "hrm-bool 27 and 40" in found[4].numbers
 
 
