@@ -1,7 +1,8 @@
 """Maps: rectangular text with walls, one start cell and objects.
 
 ``X`` is wall, ``A`` the start, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that type standing
-on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top.
+on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Walls *between* cells are written as
+`fences` says.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from fastrm import fences
 from fastrm.errors import MapError, place
 from fastrm.textfile import decode_text, read_text
 
@@ -51,11 +53,17 @@ class GridMap:
     """The tiles, a string per row, floor written as a space."""
     source: str = field(default="<map>", compare=False)
     """Where the map came from, for messages."""
+    walls: frozenset[fences.Fence] = frozenset()
+    """Pairs of neighbouring cells with a wall between them."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
-        _check_tiles(list(self.rows), 0, len(self.rows) - 1, self.source)
+        _check_tiles(self.rows, range(len(self.rows)), self.source)
+        for (row, column), there in self.walls:
+            inside = 0 < row < self.size[0] - 1 and 0 < column < self.size[1] - 1
+            if not inside or there not in ((row + 1, column), (row, column + 1)):
+                raise MapError(f"{self.source}: walls: {(row, column)} and {there} are not neighbouring inner cells")
 
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> GridMap:
@@ -84,9 +92,13 @@ class GridMap:
         if not full:
             raise MapError(f"{source}: empty; a map needs rows of tiles such as XXXX")
         first, last = full[0], full[-1]
-        _check_tiles(lines, first, last, source)
-        rows = tuple(line.replace(".", FLOOR) for line in lines[first : last + 1])
-        return cls(rows, source)  # checked once more, without the line numbers
+        if fences.recognises(lines[first]):
+            tiles, numbers, walls = fences.read(lines, first, last, source)
+        else:
+            tiles, numbers, walls = lines[first : last + 1], list(range(first, last + 1)), frozenset()
+        _check_tiles(tiles, numbers, source)
+        rows = tuple(line.replace(".", FLOOR) for line in tiles)
+        return cls(rows, source, walls)  # checked once more, without the line numbers
 
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
@@ -144,7 +156,7 @@ class GridMap:
 
     def render(self) -> str:
         """Return the map as text; ``GridMap.parse`` of it gives an equal map."""
-        return "\n".join(self.rows) + "\n"
+        return fences.write(self.rows, self.walls) if self.walls else "\n".join(self.rows) + "\n"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -176,6 +188,9 @@ class GridMap:
         moves[:-1, :, 2] = floor[1:]
         moves[:, 1:, 3] = floor[:, :-1]
         moves &= floor[:, :, None]
+        for (row, column), there in self.walls:
+            forth, back = (2, 0) if there[0] > row else (1, 3)
+            moves[row, column, forth] = moves[there][back] = False
         return moves
 
     def _cells(self, tile: str) -> tuple[Cell, ...]:
@@ -201,26 +216,28 @@ def parse_setup(setup: str) -> list[tuple[str, int]]:
     return pairs
 
 
-def _check_tiles(lines: list[str], first: int, last: int, source: str) -> None:
-    width = len(lines[first])
+def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str) -> None:
+    """Check rows of tiles that were read from the lines with the given numbers, counted from 0."""
+    width = len(rows[0])
     starts: list[int] = []
-    for number in range(first, last + 1):
-        line, where = lines[number], place(source, number + 1)
-        if not TILES.issuperset(line):
-            unknown = next(tile for tile in line if tile not in TILES)
+    for row, number in zip(rows, numbers, strict=True):
+        where = place(source, number + 1)
+        if not TILES.issuperset(row):
+            unknown = next(tile for tile in row if tile not in TILES)
             raise MapError(
-                f"{where}unknown tile {unknown!r} in column {line.index(unknown) + 1}; "
+                f"{where}unknown tile {unknown!r} in column {row.index(unknown) + 1}; "
                 "use X, A, space, '.', a lower-case letter or H"
             )
-        if len(line) != width:
+        if len(row) != width:
+            first = numbers[0] + 1
             raise MapError(
-                f"{where}ragged map: {len(line)} tiles, but line {first + 1} has {width}; make all rows equally long"
+                f"{where}ragged map: {len(row)} tiles, but line {first} has {width}; make all rows equally long"
             )
-        ring = line if number in (first, last) else line[0] + line[-1]
+        ring = row if number in (numbers[0], numbers[-1]) else row[0] + row[-1]
         if ring.strip(WALL):
             raise MapError(f"{where}open border; the outer ring of a map must be X")
-        starts += [number + 1] * line.count(START)
-    if max(width, last - first + 1) > MAX_SIDE:
+        starts += [number + 1] * row.count(START)
+    if max(width, len(rows)) > MAX_SIDE:
         raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; cut the map")
     if not starts:
         raise MapError(f"{source}: no start cell; mark exactly one cell with A")

@@ -67,14 +67,25 @@ class World:
     """A map as text rows: moves, labels and distances."""
 
     def __init__(self, text, metric="manhattan"):
-        self.tile = {(r, c): t for r, line in enumerate(text.strip("\n").split("\n")) for c, t in enumerate(line)}
+        lines = text.strip("\n").split("\n")
+        self.walls = set()  # pairs of cells that no move joins
+        if lines[0].startswith("+"):  # drawn at twice the size, with walls between the cells
+            drawn = {(r, c): t for r, line in enumerate(lines) for c, t in enumerate(line)}
+            cells = [(r, c) for r, c in drawn if r % 2 and c % 2]
+            self.tile = {(r // 2 + 1, c // 2 + 1): drawn[r, c] for r, c in cells}
+            for r, c in cells:
+                for down, right in MOVES:
+                    if drawn[r + down, c + right] != " ":
+                        self.walls.add(((r // 2 + 1, c // 2 + 1), (r // 2 + 1 + down, c // 2 + 1 + right)))
+        else:
+            self.tile = {(r, c): t for r, line in enumerate(lines) for c, t in enumerate(line)}
         self.metric = metric
         (self.start,) = (cell for cell, tile in self.tile.items() if tile == "A")
         self.known = {}
 
     def move(self, cell, action):
         there = (cell[0] + MOVES[action][0], cell[1] + MOVES[action][1])
-        return cell if self.tile[there] == "X" else there
+        return cell if (cell, there) in self.walls or self.tile[there] == "X" else there
 
     def objects(self, letter):
         return [cell for cell, tile in self.tile.items() if tile == letter]

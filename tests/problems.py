@@ -22,8 +22,8 @@ rewards = st.one_of(
 
 
 @st.composite
-def maps(draw):
-    """Make a map of up to 5 x 5 inner cells that shows every letter once or twice."""
+def maps(draw, fences=False):
+    """Make a map of up to 5 x 5 inner cells with every letter once or twice, if wanted with walls between cells."""
     height, width = draw(st.integers(2, 5)), draw(st.integers(3, 5))
     cells = [(r, c) for r in range(1, height + 1) for c in range(1, width + 1)]
     order = draw(st.permutations(cells))
@@ -34,7 +34,22 @@ def maps(draw):
     walls = draw(st.integers(0, min(4, len(cells) - len(wanted)))) if len(cells) > len(wanted) else 0
     for (r, c), tile in zip(order, wanted[: len(cells)] + ["X"] * walls, strict=False):
         rows[r][c] = tile
+    if fences and draw(st.booleans()):
+        return draw(fenced([row[1:-1] for row in rows[1:-1]]))
     return "\n".join("".join(row) for row in rows) + "\n"
+
+
+@st.composite
+def fenced(draw, tiles):
+    """Draw some tiles at twice the size with walls between about a fifth of the neighbours."""
+    lines = [list("+-" * len(tiles[0]) + "+")]
+    for row in tiles:
+        for mark, corner in ((row, "|"), ([" "] * len(row), "+")):
+            lines.append([corner, *(part for tile in mark for part in (tile, corner))])
+            for c in range(2 if corner == "|" else 1, 2 * len(row), 2):
+                lines[-1][c] = draw(st.sampled_from("    " + ("|" if corner == "|" else "-")))
+    lines[-1] = lines[0]
+    return "\n".join("".join(line) for line in lines) + "\n"
 
 
 @st.composite

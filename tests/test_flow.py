@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "machine", "maps", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
+    "machine", "fences", "maps", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "runner", "evidence", "claims", "plots", "textplot", "bench",

@@ -96,7 +96,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
 
     @settings(max_examples=40)
     @given(
-        maps(),
+        maps(fences=True),
         st.lists(machines(with_gaps=profile == "icarte2022"), min_size=tasks, max_size=tasks),
         st.integers(0, 2**64 - 1),
         st.sampled_from(["manhattan", "geodesic"]),

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from fastrm import GridMap, MapError
@@ -24,6 +25,52 @@ def test_render_and_parse_are_inverse():
 
 def test_windows_line_ends_and_blank_lines_around_a_map_do_not_matter():
     assert GridMap.parse("\n\n" + SMALL.replace("\n", "\r\n") + "\n") == GridMap.parse(SMALL)
+
+
+FENCED = """
++-+-+-+
+|A  |a|
++ +-+ +
+|  X b|
++-+-+-+
+"""
+
+
+def test_walls_may_stand_between_cells():
+    grid = GridMap.parse(FENCED)
+    assert grid.size == (4, 5) and grid.start == (1, 1) and grid.objects["a"] == ((1, 3),)
+    assert grid.walls == {((1, 2), (1, 3)), ((1, 2), (2, 2))}
+    open_moves = {(r, c, a) for r, c, a in np.argwhere(grid.passable()).tolist()}
+    assert open_moves == {(1, 1, 1), (1, 1, 2), (1, 2, 3), (2, 1, 0), (1, 3, 2), (2, 3, 0)}
+    assert grid.render() == FENCED.lstrip() and GridMap.parse(grid.render()) == grid
+    assert grid != GridMap(grid.rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("|A  |a|", "|A  |a "), r":3: open border in column 7; close it with \|"),
+        (("+-+-+-+\n|A", "+-+ +-+\n|A"), r":2: open border in column 4; close it with -"),
+        (("|A  |a|", "|A- |a|"), r":3: expected \| or a space in column 3, found '-'"),
+        (("+ +-+ +", "+ +|+ +"), ":4: expected .* in column 4, found '\\|'"),
+        (("+ +-+ +", "+ --+ +"), r":4: expected \+ in column 3, found '-'"),
+        (("+ +-+ +", "+ +-+"), ":4: ragged map: 5 characters"),
+        (("+ +-+ +\n", ""), "odd number of lines and columns, found 4 and 7"),
+        (("|A  |a|", "|A  |?|"), r":3: unknown tile '\?'"),
+        (("|  X b|", "|  X A|"), r":5: a second start cell \(the first is in line 3\)"),
+        (("|A  |a|", "|   |a|"), "no start cell"),
+    ],
+)
+def test_bad_walls_between_cells_are_refused_with_their_place(change, message):
+    with pytest.raises(MapError, match=message):
+        GridMap.parse(FENCED.replace(*change))
+
+
+def test_walls_between_cells_that_are_no_neighbours_are_refused():
+    rows = GridMap.parse(FENCED).rows
+    for wall in (((1, 1), (2, 2)), ((0, 1), (1, 1)), ((1, 2), (1, 1))):
+        with pytest.raises(MapError, match="are not neighbouring inner cells"):
+            GridMap(rows, walls=frozenset({wall}))
 
 
 def test_generated_maps_are_pinned_for_ever():
