@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -38,9 +38,22 @@ class Profile:
 
     @classmethod
     def named(cls, name: str) -> Profile:
-        """Return a profile by name: ``clean`` or ``icarte2022``."""
-        check_choice("profile", name, PROFILES)
-        return PROFILES[name]
+        """Return a profile by name: ``clean`` or ``icarte2022``, with single switches set as in the other one.
+
+        >>> Profile.named("icarte2022 - prune - falls_off") == Profile.named(
+        ...     "clean + qrm_bootstraps_at_limit + option_survives_limit + merge_terminals"
+        ... )
+        True
+        """
+        words = name.split() if isinstance(name, str) else [name]
+        check_choice("profile", words[0] if words else "", PROFILES)
+        sign, other = ("-", PROFILES["clean"]) if words[0] == "icarte2022" else ("+", PROFILES["icarte2022"])
+        switches = words[2::2]
+        if len(words) % 2 == 0 or words[1::2] != [sign] * len(switches):
+            raise ConfigError(f"profile={name!r}: switches are written as in '{words[0]} {sign} prune'")
+        for switch in switches:
+            check_choice("profile switch", switch, cls.__dataclass_fields__)
+        return replace(PROFILES[words[0]], **{switch: getattr(other, switch) for switch in switches})
 
 
 PROFILES = {

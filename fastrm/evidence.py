@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.compiler import Problem, compile
+from fastrm.errors import FastrmError
 from fastrm.exact.guarantees import guarantee
 from fastrm.exact.hierarchy import hrm_fixed_point
 from fastrm.exact.score import optimal_arps
@@ -101,6 +102,10 @@ class Evidence:
         """Whether more than half of the runs end with a shortest path."""
         return float(np.mean(self.values(self.found_of_runs, [grid], task, method))) > 0.5
 
+    def mostly_takes(self, grid: int, task: str, method: str, length: float) -> bool:
+        """Whether more than half of the runs end with a greedy path of this length."""
+        return float(np.mean(self.values(self.length_of_runs, [grid], task, method) == length)) > 0.5
+
     def share_shortest(self, grids: Iterable[int], tasks: Iterable[str], methods: Iterable[str]) -> float:
         """Return the share of runs that end with a shortest path."""
         some = [self.values(self.found_of_runs, [g], t, m)
@@ -114,15 +119,15 @@ class Evidence:
             ("problem", grid, task, kind), lambda: self.plan.problem(grid, self._tasks[task], self._methods[method])
         )
 
-    def verdict(self, grid: int, task: str, method: str) -> str:
+    def verdict(self, grid: int, task: str, method: str) -> str | None:
         """Return the exact verdict on the machine that a method was run with."""
         problem = self.problem(grid, task, method)
-        return self._once(("verdict", problem), lambda: guarantee(problem, self.gamma).verdict)
+        return self._known(("verdict", problem), lambda: guarantee(problem, self.gamma).verdict)
 
-    def critical_reward(self, grid: int, task: str, method: str) -> float:
+    def critical_reward(self, grid: int, task: str, method: str) -> float | None:
         """Return R* of the machine that a method was run with, infinite where it is beyond floating point."""
         problem = self.problem(grid, task, method)
-        return self._once(("critical", problem), lambda: as_float(critical_reward(problem, self.gamma)))
+        return self._known(("critical", problem), lambda: as_float(critical_reward(problem, self.gamma)))
 
     def terminal_reward(self, grid: int, task: str, method: str) -> float:
         """Return what the machine pays at the end."""
@@ -131,19 +136,28 @@ class Evidence:
 
     def hrm_length(self, grid: int, task: str, method: str) -> float:
         """Return the length of the path that HRM settles on, without training; infinite if it never completes."""
-        problem = self.problem(grid, task, method)
-        length = self._once(("hrm", problem), lambda: hrm_fixed_point(problem, self.gamma).length)
+        problem, config = self.problem(grid, task, method), self.plan.learner
+        length = self._known(("hrm", problem), lambda: hrm_fixed_point(problem, self.gamma, config=config).length)
+        return math.inf if length is None else float(length)
+
+    def nearest_route(self, grid: int, task: str) -> float:
+        """Return the length of the route from nearest object to nearest object, infinite if there is none."""
+        machine = RewardMachine.sequence(task)
+        length = self._known(("nearest", grid, task), lambda: hrm_fixed_point(self._compile(grid, machine)).length)
         return math.inf if length is None else float(length)
 
     def shortest(self, grid: int, task: str, method: str) -> int:
         """Return the length of a shortest path."""
         return self.problem(grid, task, method).shortest[0]
 
-    def own_optimum(self, grid: int, task: str, method: str) -> float:
+    def own_optimum(self, grid: int, task: str, method: str) -> float | None:
         """Return the score of the machine's own optimal policy."""
         problem = self.problem(grid, task, method)
-        unit = optimal_arps(problem, self.gamma, self.epsilon)[0]
-        return self._once(("own", problem), lambda: solve(problem, self.gamma).arps(self.epsilon) / unit)
+
+        def compute() -> float:
+            return solve(problem, self.gamma).arps(self.epsilon) / optimal_arps(problem, self.gamma, self.epsilon)[0]
+
+        return self._known(("own", problem), compute)
 
     def share_closer(self, grid: int, closer: Literal["nearest", "any"]) -> float:
         """Return the share of all moves that a numeric-boolean machine for task a pays as closer."""
@@ -153,6 +167,17 @@ class Evidence:
 
     def _compile(self, grid: int, machine: RewardMachine) -> Problem:
         return compile(GridMap.parse(self.plan.grids[grid][2]), machine, self.plan.profile, self.plan.metric)
+
+    def _known(self, key: Any, compute: Callable[[], T]) -> T | None:
+        """Compute an exact fact once; None where the exact tools do not reach."""
+
+        def attempt() -> T | None:
+            try:
+                return compute()
+            except (FastrmError, OverflowError):
+                return None
+
+        return self._once(key, attempt)
 
     def _once(self, key: Any, compute: Callable[[], T]) -> T:
         if key not in self._memory:

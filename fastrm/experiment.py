@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from fastrm.textfile import read_text
 from fastrm.training import ALGOS, Algo
 
 SUITES = (Path(__file__).parents[1] / "bench", Path(__file__).parent / "suites")
+REFERENCE = "$REFERENCE"
+"""How a TOML file names the folder of the published data."""
 SHORT_KINDS: dict[str, Kind] = {"bool": "boolean", "num-bool": "numeric-boolean", "num": "numeric"}
 
 
@@ -73,6 +76,8 @@ class Experiment:
     """Sequences such as ``a-b-c``, built in the kind that the method asks for."""
     machine_files: tuple[str, ...] = ()
     """Tasks from files, for methods that name no kind."""
+    rotate: bool = False
+    """Several tasks at once: episodes play all tasks in turn."""
     methods: tuple[str, ...]
     """Names such as ``crm-rs-bool``."""
     seeds: int = 1
@@ -82,14 +87,14 @@ class Experiment:
     root_seed: int = 0
     """Other root, other random numbers everywhere."""
     profile: str = "clean"
-    """Semantics: ``clean`` or ``icarte2022``."""
+    """Semantics: ``clean`` or ``icarte2022``, or with single switches changed (see `Profile.named`)."""
     metric: Metric = "manhattan"
     """What distances measure."""
     closer: Literal["nearest", "any"] = "nearest"
     """What numeric-boolean machines call closer."""
     terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
-    """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for a multiple of the exact
-    threshold of each map and task (see `critical_factor`)."""
+    """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for ``R* + 0.1 |R*|``, R* being the
+    exact threshold of each map and task."""
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     """Settings of the learners."""
 
@@ -115,28 +120,31 @@ class Experiment:
             raise ConfigError("no maps: give setups or map_files")
         if not self.tasks and not self.machine_files:
             raise ConfigError("no tasks: give tasks or machine_files")
+        if not isinstance(self.rotate, bool) or (self.rotate and self.tasks and self.machine_files):
+            raise ConfigError(
+                f"rotate={self.rotate!r}: must be true or false, and true for tasks or files, not for both"
+            )
         for method in map(Method.parse, self.methods):
             if self.tasks and method.kind is None:
                 raise ConfigError(f"method {method.label!r} names no kind, but tasks {self.tasks} need one")
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, reference: str | Path | None = None) -> Self:
         """Read a TOML file; names of map and machine files are relative to its folder.
 
-        With ``base = "other.toml"`` it only says what differs from that file in the same folder.
+        Those that begin with ``$REFERENCE`` lie in the folder of published data (see `reference_folder`). With ``base =
+        "other.toml"`` it only says what differs from that file in the same folder.
         """
         table = _read_toml(Path(path))
-        known = {f.name for f in fields(cls)}
-        for key in table:
-            if key not in known:
-                raise ConfigError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}; there are {_list(known)}")
+        if "series" in table:
+            raise ConfigError(f"{path}: a series of suites; run its parts: {table['series']}")
         folder = Path(path).parent
         try:
             learner = _learner(table.pop("learner", {}))
             lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
             for key in ("map_files", "machine_files"):
                 _check_strings(key, lists.setdefault(key, ()))
-                lists[key] = tuple(str(folder / name) for name in lists[key])
+                lists[key] = tuple(_locate(name, folder, reference) for name in lists[key])
             lists.setdefault("name", Path(path).stem)
             if "methods" not in lists:
                 raise ConfigError("no methods: give a list such as ['crm-bool']")
@@ -145,21 +153,63 @@ class Experiment:
             raise ConfigError(f"{path}: {problem}") from None
 
     @classmethod
-    def named(cls, name: str) -> Self:
+    def named(cls, name: str, reference: str | Path | None = None) -> Self:
         """Return a suite that comes with fastrm, or read a TOML file."""
-        if Path(name).suffix == ".toml":
-            return cls.load(name)
-        suites = {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
-        if name not in suites:
-            raise ConfigError(
-                f"suite {name!r} is unknown{did_you_mean(name, suites)}; there are {_list(suites)}; or give a .toml"
-            )
-        return cls.load(suites[name])
+        return cls.load(_find_suite(name), reference)
 
     def changed(self, **settings: int | None) -> Self:
         """Return the experiment with some settings replaced; None leaves one as it is."""
         given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         return replace(self, **given)
+
+
+def series(name: str) -> list[str]:
+    """Return the suites that a suite stands for: the parts of a series, or itself.
+
+    >>> series("paper")
+    ['paper']
+    """
+    parts = _read_toml(_find_suite(name)).get("series", [name])
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise ConfigError(f"{name}: series={parts!r}: must be a list of suites")
+    return parts
+
+
+def _find_suite(name: str) -> Path:
+    if Path(name).suffix == ".toml":
+        return Path(name)
+    suites = {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
+    if name not in suites:
+        raise ConfigError(
+            f"suite {name!r} is unknown{did_you_mean(name, suites)}; there are {_list(suites)}; or give a .toml"
+        )
+    return suites[name]
+
+
+def _locate(name: str, folder: Path, reference: str | Path | None) -> str:
+    """Return the path of a file named in a TOML file of some folder."""
+    if not name.startswith(REFERENCE):
+        return str(folder / name)
+    return str(reference_folder(reference) / name.removeprefix(REFERENCE).lstrip("/"))
+
+
+def reference_folder(named: str | Path | None = None) -> Path:
+    """Return the folder with the published data of the reference implementation, named here or by the environment.
+
+    Raises
+    ------
+    ConfigError
+        When it is not named or not there.
+    """
+    chosen = named or os.environ.get("FASTRM_REFERENCE")
+    if not chosen:
+        raise ConfigError(
+            "the published data of the reference implementation is needed: name its folder with --reference DIR or in "
+            "FASTRM_REFERENCE"
+        )
+    if not Path(chosen).is_dir():
+        raise ConfigError(f"{chosen}: no such folder; --reference or FASTRM_REFERENCE must name the published data")
+    return Path(chosen)
 
 
 def critical_factor(reward: float | str) -> float | None:
@@ -175,18 +225,26 @@ def critical_factor(reward: float | str) -> float | None:
 
 
 def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
-    """Read a TOML file and the one it builds on."""
+    """Read a TOML file and the one it builds on; tables are merged key by key."""
     text = read_text(path, ConfigError)
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{path}: not TOML: {problem}") from None
+    known = {f.name for f in fields(Experiment)} | {"base", "series"}
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}; there are {_list(known)}")
     if "base" not in table:
         return table
     base = table.pop("base")
     if is_base or not isinstance(base, str) or Path(base).name != base:
         raise ConfigError(f"{path}: base={base!r}: must name a TOML file in this folder that has no base itself")
-    return {**_read_toml(path.parent / base, is_base=True), "name": path.stem, **table}
+    below = _read_toml(path.parent / base, is_base=True)
+    for key, value in table.items():
+        if isinstance(value, dict) and isinstance(below.get(key), dict):
+            table[key] = {**below[key], **value}
+    return {**below, "name": path.stem, **table}
 
 
 def _learner(table: Any) -> LearnerConfig:

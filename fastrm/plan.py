@@ -58,12 +58,17 @@ class Plan:
         for name in experiment.map_files:
             grids.append((Path(name).stem, Path(name).stem, GridMap.load(name).render()))
         wanted = {Method.parse(label).kind for label in experiment.methods} - {None}
+        names = [(setup, name) for setup, name, _ in grids]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
         tasks: list[tuple[str, Machines]] = [
             (task, {kind: _machines(experiment, task, kind, grids) for kind in KINDS if kind in wanted})
             for task in experiment.tasks
         ]
         for name in experiment.machine_files:
             tasks.append((Path(name).stem, {"": [[RewardMachine.load(name).write()]]}))
+        if experiment.rotate:
+            tasks = [_rotation(tasks)]
         settings = asdict(experiment)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
@@ -161,9 +166,21 @@ def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tup
         critical = as_float(critical_reward(problem, experiment.learner.gamma))
         if math.isinf(critical):
             raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of a map is beyond floating point")
-        factor = critical_factor(reward) or 0.0
+        factor = critical_factor(reward) or 1.0
+        if critical == 0 != factor - 1.0:
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of task {task} is 0 and has no multiples")
         texts.append([build(critical + (factor - 1.0) * abs(critical)).write()])
     return texts
+
+
+def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
+    """Join tasks into one that plays their machines in turn."""
+    joined: Machines = {}
+    for kind in tasks[0][1]:
+        texts = [machines[kind] for _, machines in tasks]
+        joined[kind] = [[machine for text in together for machine in text] for together in zip(*texts, strict=True)]
+    names = [name for name, _ in tasks]
+    return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
 @lru_cache(maxsize=64)

@@ -1,13 +1,13 @@
 """Pictures of results: learning curves in the paper's form, and the maps they were learned on. Needs matplotlib.
 
-One colour per kind of machine and one line style per learner, everywhere. The colours are those of Okabe and Ito,
-chosen so that they also differ in lightness: a print in grey keeps the kinds apart.
+One colour per kind of machine and one line style per learner, everywhere; dots on the line mean reward shaping. The
+colours are those of Okabe and Ito, chosen so that they also differ in lightness: a print in grey keeps the kinds apart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fastrm.errors import ConfigError
 from fastrm.experiment import Method
 from fastrm.maps import GridMap
+from fastrm.parity import Curves
 from fastrm.results import Results
 from fastrm.stats import band
 
@@ -32,9 +33,10 @@ OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E0
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
-    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
+    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "text.parse_math": False,
 }  # fmt: skip
 FORMATS = ("png", "pdf", "svg")
+MAX_SETUPS = 6
 _TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -55,46 +57,27 @@ def learning_curves(results: Results, title: str = "") -> Figure:
     ConfigError
         When matplotlib is missing or there is nothing to draw.
     """
-    pyplot = _pyplot()
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
-    groups = dict(results.groups("setup", "task", "label"))
+    groups = {key: mine for key, mine in results.groups("setup", "task", "label") if len(mine)}
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     steps, score = results["step"], results["score"]
-    columns = min(2 * len(setups), 4)
-    with pyplot.rc_context(STYLE):
-        figure, axes = _panels(
-            len(tasks), len(setups), (2.9, 1.55), bottom=0.5 + 0.17 * math.ceil(len(labels) / columns)
-        )
+    with _style():
+        columns = min(2 * len(setups), 4)
+        legend = 0.17 * math.ceil(len(labels) / columns)
+        size = 4.2 if len(setups) == 1 else 2.9
+        figure, axes = _panels(len(tasks), len(setups), (size, 1.55), bottom=0.5 + legend)
         for (setup, task, label), mine in groups.items():
-            if len(mine):
-                draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], Method.parse(label))
+            draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], Method.parse(label))
         for row, task in enumerate(tasks):
             axes[row][0].set_ylabel("score (1 = optimum)")
             for column, setup in enumerate(setups):
                 _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
         for axis in axes[-1]:
             axis.set_xlabel("training steps (logarithmic)")
-        handles = [pyplot.Line2D([], [], **_look(Method.parse(label)), label=_name(label)) for label in labels]
-        figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0,
-                      columnspacing=1.2)  # fmt: skip
-        if title:
-            figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center")
-    drawn: Figure = figure
-    return drawn
-
-
-def _panels(rows: int, columns: int, size: tuple[float, float], bottom: float) -> tuple[Figure, Any]:
-    """Lay out panels of a size, in inches, with room for titles and labels."""
-    left, right, top, across, down = 0.5, 0.12, 0.45, 0.2, 0.3
-    width = left + right + columns * size[0] + (columns - 1) * across
-    height = top + bottom + rows * size[1] + (rows - 1) * down
-    figure, axes = _pyplot().subplots(rows, columns, squeeze=False, figsize=(width, height))
-    figure.subplots_adjust(
-        left=left / width, right=1 - right / width, top=1 - top / height, bottom=bottom / height,
-        wspace=across / size[0], hspace=down / size[1],
-    )  # fmt: skip
-    return figure, axes
+        handles = [_line(label=_name(label), **_look(Method.parse(label))) for label in labels]
+        _finish_figure(figure, handles, columns, title)
+    return figure
 
 
 def draw_band(axis: Axes, steps: Array, curves: Array, method: Method) -> None:
@@ -106,12 +89,14 @@ def draw_band(axis: Axes, steps: Array, curves: Array, method: Method) -> None:
 
 
 def _look(method: Method) -> dict[str, Any]:
-    return {"color": COLOURS[method.kind or "file"], "linestyle": LINES[method.algo]}
+    look = {"color": COLOURS[method.kind or "file"], "linestyle": LINES[method.algo]}
+    return look | ({"marker": "o", "markersize": 2.2, "markevery": 0.07} if method.shaping else {})
 
 
 def _name(label: str) -> str:
     method = Method.parse(label)
-    return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {method.kind}' if method.kind else ''}"
+    kind = {"boolean": "Boolean", "numeric-boolean": "numeric-Boolean"}.get(method.kind or "", method.kind)
+    return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}"
 
 
 def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_column: bool) -> None:
@@ -124,31 +109,81 @@ def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_co
     axis.tick_params(labelbottom=last_row, labelleft=first_column)
 
 
+def _finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: str) -> None:
+    figure.legend(
+        handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0, columnspacing=1.2
+    )
+    if title:
+        _title(figure, title)
+
+
+def _title(figure: Figure, title: str) -> None:
+    figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center")
+
+
+def parity_curves(curves: Sequence[Curves]) -> Figure:
+    """Draw our curves in colour and the published ones in black: a row per map, a column per learner."""
+    cells, algos = list(dict.fromkeys(one.cell for one in curves)), ("ql", "crm", "hrm")
+    colours = {False: "#0072B2", True: "#D55E00"}
+    looks: dict[bool, dict[str, Any]] = {
+        False: {"marker": "o", "linestyle": (0, (4, 1))}, True: {"marker": "^", "linestyle": (0, (1, 1))},
+    }  # fmt: skip
+    theirs: dict[str, Any] = {"color": "black", "linewidth": 0.8, "markersize": 2.2}
+    with _style():
+        figure, axes = _panels(len(cells), len(algos), (1.95, 1.5), bottom=0.85, down=0.5)
+        for one in curves:
+            algo, _, shaped = one.algorithm.partition("-")
+            axis, steps = axes[cells.index(one.cell)][algos.index(algo)], one.steps / 1e6
+            low, middle, high = band(one.ours)
+            axis.fill_between(steps, low, high, color=colours[bool(shaped)], alpha=0.25, linewidth=0)
+            axis.plot(steps, middle, color=colours[bool(shaped)])
+            low, middle, high = band(one.published)
+            axis.plot(steps, middle, markevery=0.1, **theirs, **looks[bool(shaped)])
+            some = slice(len(steps) // 20, None, max(1, len(steps) // 10))
+            axis.vlines(steps[some], low[some], high[some], color="black", linewidth=0.6)
+            axis.set_title(f"{one.cell.name}, {algo.upper()}", pad=3)
+            axis.set_xlim(0, steps[-1])
+            axis.set_ylim(bottom=0)
+            axis.set_xlabel("training steps (millions)")
+        for row in axes:
+            row[0].set_ylabel("score (1 = optimum)")
+        handles = [_line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]
+        handles += [
+            _line(**theirs, **look, label="published" + ", with shaping" * shaped) for shaped, look in looks.items()
+        ]
+        _finish_figure(figure, handles, 2, "median and 25-75 % of our runs and of the published ones")
+    return figure
+
+
 def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
     """Draw maps side by side, five in a row: walls grey, the start a cross, objects as coloured letters."""
-    pyplot = _pyplot()
     if not grids:
         raise ConfigError("no maps to draw")
     columns = min(5, len(grids))
     rows = math.ceil(len(grids) / columns)
-    with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=(1.5 * columns, 1.65 * rows))
-        figure.subplots_adjust(
-            left=0.01, right=0.99, bottom=0.01, top=1 - 0.18 / (1.65 * rows), wspace=0.05, hspace=0.12
-        )
+    with _style():
+        figure = _figure(1.5 * columns, 1.65 * rows + 0.25)
+        axes = figure.subplots(rows, columns, squeeze=False)
+        top = 1 - 0.43 / (1.65 * rows + 0.25)
+        figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=top, wspace=0.05, hspace=0.12)
         for axis in axes.flat:
             axis.set_axis_off()
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
             draw_map(axis, grid)
             axis.set_title(name, pad=2)
-    drawn: Figure = figure
-    return drawn
+        if columns > 1:
+            _title(figure, "start: cross; objects: letters")
+    return figure
 
 
 def draw_map(axis: Axes, grid: GridMap) -> None:
     """Draw one map."""
     tiles = np.array([list(row) for row in grid.rows])
     axis.imshow(tiles == "X", cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest")
+    for (row, column), there in grid.walls:
+        down, right = there[0] - row, there[1] - column
+        ends = [column + 0.5 - down, column + 0.5], [row + 0.5 - right, row + 0.5]
+        axis.plot(*ends, color="0.5", linewidth=1.2, solid_capstyle="butt")
     kinds = sorted({tile for tile in tiles.flat if tile not in "XA ."})
     size = float(np.clip(250 / max(tiles.shape), 3, 14))
     for row, column in np.argwhere((tiles != "X") & (tiles != " ") & (tiles != ".")).tolist():
@@ -163,51 +198,69 @@ def draw_map(axis: Axes, grid: GridMap) -> None:
     axis.set_axis_off()
 
 
-def figures_of(results: Results) -> dict[str, Figure]:
+def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves."""
-    plan = results.plan
+    plan, present = results.plan, set(results["setup"].tolist())
     by_setup: dict[str, list[str]] = {}
     for setup, name, _ in plan.grids:
-        by_setup.setdefault(setup, []).append(name)
-    generated = [setup for setup, names in by_setup.items() if names != [setup]]
-    seeds = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''}"
-    figures = {}
+        if setup in present:
+            by_setup.setdefault(setup, []).append(name)
+    generated = [setup for setup, names in by_setup.items() if names != [setup]][:MAX_SETUPS]
+    part = "" if results.complete else f", {results.runs} of {plan.count} runs"
+    about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}: median and 25-75 %"
+    if not present:
+        yield "all-maps", learning_curves(results)
     if generated:
-        many = len(by_setup[generated[0]])
         drawn = results.select(setup=generated)
-        if many > 1:
-            figures["all-maps"] = learning_curves(drawn, f"{many} maps per setup, {seeds} each: median and 25-75 %")
-        figures["one-map"] = learning_curves(drawn.select(grid="0"), f"one map per setup, {seeds}: median and 25-75 %")
-    for setup in by_setup:
-        if setup not in generated:
-            title = f"map {setup}, {seeds}: median and 25-75 %"
-            figures[f"map-{setup}"] = learning_curves(results.select(setup=setup), title)
+        if len(by_setup[generated[0]]) > 1:
+            yield "all-maps", learning_curves(drawn, f"{len(by_setup[generated[0]])} maps per setup, {about}")
+        if "0" in drawn["grid"]:
+            yield "one-map", learning_curves(drawn.select(grid="0"), f"map 0 of each setup, {about}")
+    for setup in [setup for setup in by_setup if setup not in generated]:
+        yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
     named = [(setup if setup == name else f"{setup} {name}", GridMap.parse(text)) for setup, name, text in plan.grids]
-    figures["maps"] = draw_maps(named[:50])
-    return figures
+    yield "maps", draw_maps(named[:50])
 
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format of the path's suffix; the same figure gives the same bytes."""
     form = path.suffix.removeprefix(".")
-    with _pyplot().rc_context(STYLE):
+    with _style():
         try:
             figure.savefig(path, format=form, metadata=_TIMELESS[form])
         except OSError as problem:
             raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
 
 
-def close(figure: Figure) -> None:
-    """Forget a figure."""
-    _pyplot().close(figure)
+def _panels(rows: int, columns: int, size: tuple[float, float], bottom: float, down: float = 0.3) -> tuple[Figure, Any]:
+    """Lay out panels of a size, in inches, with room for titles and labels."""
+    left, right, top, across = 0.5, 0.12, 0.45, 0.2
+    width = left + right + columns * size[0] + (columns - 1) * across
+    height = top + bottom + rows * size[1] + (rows - 1) * down
+    figure = _figure(width, height)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    figure.subplots_adjust(
+        left=left / width, right=1 - right / width, top=1 - top / height, bottom=bottom / height,
+        wspace=across / size[0], hspace=down / size[1],
+    )  # fmt: skip
+    return figure, axes
 
 
-def _pyplot() -> Any:
+def _style() -> Any:
     try:
         import matplotlib
     except ImportError:
         raise ConfigError("pictures need matplotlib; install it with: pip install 'fastrm[plot]'") from None
-    matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
+    return matplotlib.rc_context(STYLE)
 
-    return pyplot
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure  # not pyplot: nobody's backend is changed and nothing has to be closed
+
+    return Figure(figsize=(width, height))
+
+
+def _line(**look: Any) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **look)

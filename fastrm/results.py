@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.plan import Plan
-from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, read_file, unpack
+from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, coordinate, read_file, unpack
 from fastrm.stats import QUARTILES, censored_percentile
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ class Results:
         """
         keep = np.ones(self.runs, dtype=np.bool_)
         for key, value in wanted.items():
-            name = _ALIASES.get(key, key)
-            _check_coordinate(name)
+            name = _coordinate_name(key)
             values = list(value) if isinstance(value, list | tuple | set) else [value]
             present = np.unique(self[name]).tolist()
             for item in values:
@@ -107,10 +106,15 @@ class Results:
 
     def groups(self, *names: str) -> Iterator[tuple[tuple[Any, ...], Array]]:
         """Yield values of coordinates, in the order of the plan, and the rows of their runs that did not fail."""
-        for name in names:
-            _check_coordinate(name)
-        keys = list(zip(*(self[name].tolist() for name in names), strict=True))
-        number = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+        if not names:
+            raise ConfigError(f"nothing to group by; there are {', '.join(COORDINATES)}")
+        wanted = [_coordinate_name(name) for name in names]
+        everything = np.arange(self.plan.count)
+        rank = [{v: k for k, v in enumerate(dict.fromkeys(_decode(coordinate(self.plan, name, everything))))}
+                for name in wanted]  # fmt: skip
+        keys = list(zip(*(self[name].tolist() for name in wanted), strict=True))
+        ordered = sorted(set(keys), key=lambda key: [rank[k][value] for k, value in enumerate(key)])
+        number = {key: k for k, key in enumerate(ordered)}
         group = np.array([number[key] for key in keys], dtype=np.int64)
         group[self["error"] != ""] = -1
         for key, k in number.items():
@@ -121,15 +125,15 @@ class Results:
 
         Steps are infinite where fewer runs got there; ``reached_90`` and ``shortest`` are shares of the runs.
         """
-        score = self["score"][:, -1] if len(self["step"]) else np.full(self.runs, np.nan)
+        ticks = len(self["step"])
+        score = np.nan_to_num(self["score"][:, -1]) if ticks else np.full(self.runs, np.nan)
         steps, solved = self["steps_to_90"], self["solved"]
         rows = []
         for key, mine in self.groups(*by):
             row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
-            for q in QUARTILES if len(mine) else ():
-                row[f"score_{q:.0f}"] = float(np.percentile(np.nan_to_num(score[mine]), q))
-                row[f"steps_to_90_{q:.0f}"] = censored_percentile(steps[mine], q)
             if len(mine):
+                row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
+                row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[mine], q) for q in QUARTILES}
                 row["reached_90"] = float(np.mean(~np.isnan(steps[mine])))
                 row["shortest"] = float(np.mean(solved[mine]))
             rows.append(row)
@@ -159,10 +163,17 @@ class Results:
         return pandas.DataFrame(table | {name: self[name].reshape(-1) for name in PER_TICK})
 
 
-def _check_coordinate(name: str) -> None:
+def _coordinate_name(given: str) -> str:
+    name = _ALIASES.get(given, given)
     if name not in COORDINATES:
-        near = did_you_mean(name, COORDINATES)
-        raise ConfigError(f"no coordinate {name!r}{near}; there are {', '.join(COORDINATES)}")
+        near = did_you_mean(given, COORDINATES)
+        raise ConfigError(f"no coordinate {given!r}{near}; there are {', '.join(COORDINATES)}")
+    return name
+
+
+def _decode(column: Array) -> list[Any]:
+    decoded: list[Any] = (np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column).tolist()
+    return decoded
 
 
 def load(path: str | Path) -> Results:

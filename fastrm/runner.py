@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from fastrm.config import check_choice, check_whole
 from fastrm.disk import Disk
+from fastrm.episodes import write_log
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
 from fastrm.experiment import Experiment
 from fastrm.kernels import compile_lock
@@ -142,6 +143,12 @@ def run(
         store.abandon()
         raise
     return Results(provenance(plan, store.started), store.path)
+
+
+def write_episodes(plan: Plan, runs: Sequence[int], folder: Path, *, workers: int | None = None) -> int:
+    """Write the episodes of some runs as logs in the published format; return how many were not there already."""
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="fastrm") as executor:
+        return sum(executor.map(lambda run: write_log(plan, run, folder), runs))
 
 
 def _experiment(named: str | Path | Experiment) -> Experiment:

@@ -40,3 +40,33 @@ def censored_percentile(values: Array, percentile: float) -> float:
     if part == 0:
         return float(ordered[low])
     return float(ordered[low] + part * (ordered[low + 1] - ordered[low])) if ordered[low + 1] < np.inf else np.inf
+
+
+def ks_distance(one: Array, two: Array) -> float:
+    """Return the largest gap between the empirical distributions of two samples (Kolmogorov-Smirnov).
+
+    >>> ks_distance(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
+    0.5
+    """
+    everything = np.sort(np.concatenate([one, two]))
+    below = [np.searchsorted(np.sort(sample), everything, side="right") / len(sample) for sample in (one, two)]
+    return float(np.abs(below[0] - below[1]).max())
+
+
+def permutation_p(one: Array, two: Array, rounds: int = 20_000, seed: int = 0) -> float:
+    """Return how often a random division of the pooled values gives at least this `ks_distance`; ties are exact.
+
+    The observed division counts as one of the rounds, so the result is never 0.
+    """
+    pooled = np.concatenate([one, two])
+    order = np.argsort(pooled, kind="stable")
+    last = np.append(np.diff(pooled[order]) > 0, True)  # compare only after the last of equal values
+    random = np.random.default_rng(seed)
+    mine = np.zeros((rounds, len(pooled)), dtype=np.bool_)
+    mine[:, : len(one)] = True
+    mine = random.permuted(mine, axis=1)
+    mine[0] = np.isin(order, np.arange(len(one)))  # as observed
+    inside = mine.cumsum(axis=1)[:, last]
+    count = np.arange(1, len(pooled) + 1)[last]
+    gaps = np.abs(inside / len(one) - (count - inside) / len(two)).max(axis=1)
+    return float(np.mean(gaps >= gaps[0] - 1e-12))

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrm.errors import ConfigError
 from fastrm.results import Results
 from fastrm.stats import band
 
 Array = npt.NDArray[Any]
 BARS = " ▁▂▃▄▅▆▇█"
+ASCII_BARS = " .:-=+*%#"
 WIDTH = 60
 
 
-def sparkline(values: Array, width: int = WIDTH, top: float = 1.0) -> str:
+def sparkline(values: Array, width: int = WIDTH, top: float = 1.0, bars: str = BARS) -> str:
     """Return a curve as a line of bars, `top` and everything above it being the highest.
 
     >>> sparkline(np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.1]), width=6)
@@ -24,23 +26,24 @@ def sparkline(values: Array, width: int = WIDTH, top: float = 1.0) -> str:
     if not len(values):
         return ""
     parts = np.array_split(values, min(width, len(values)))
-    levels = [round(float(np.clip(part.mean() / top, 0, 1)) * (len(BARS) - 1)) for part in parts]
-    return "".join(BARS[level] for level in levels)
+    levels = [round(float(np.clip(part.mean() / top, 0, 1)) * (len(bars) - 1)) for part in parts]
+    return "".join(bars[level] for level in levels)
 
 
-def curves_as_text(results: Results) -> str:
+def curves_as_text(results: Results, bars: str = BARS) -> str:
     """Return the median score of every method as bars, a block per setup and task."""
+    if not results.runs or not len(results["step"]):
+        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
     lines: list[str] = []
     score, before = results["score"], None
     groups = list(results.groups("setup", "task", "label"))
     room = max((len(label) for (_, _, label), _ in groups), default=0)
-    last = f"{results['step'][-1]:,} steps" if len(results["step"]) else "no ticks"
+    last = f"{results['step'][-1]:,}".replace(",", " ")
     for (setup, task, label), mine in groups:
         if (setup, task) != before:
             before = setup, task
-            lines.append(f"{setup}, task {task}: median score, 0 to 1 = optimum, over {last}")
+            lines.append(f"{setup}, task {task}: median score over {last} steps, full height = optimum")
         if len(mine):
             middle = band(score[mine], [50])[0]
-            final = f"{middle[-1]:.3f}" if len(middle) else "-"
-            lines.append(f"  {label:<{room}} |{sparkline(middle)}| {final}")
+            lines.append(f"  {label:<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
     return "\n".join(lines)

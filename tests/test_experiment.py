@@ -136,7 +136,14 @@ def test_a_missing_map_file_is_named(toml):
 
 def test_the_suites_that_come_with_fastrm_are_sound():
     paper = 21 * 3 * 8 * 6
-    counts = {"paper": paper, "paper-nearest": paper, "paper-clean": paper, "paper-critical": paper, "quick": 144}
+    counts = {
+        "paper": paper,
+        "paper-nearest": paper,
+        "paper-clean": paper,
+        "paper-critical": paper,
+        "paper-zero": paper,
+        "quick": 144,
+    }
     for name, count in counts.items():
         experiment = Experiment.named(name)
         assert experiment.name == name and Plan.of(experiment).count == count
@@ -146,6 +153,30 @@ def test_a_toml_file_says_only_what_differs_from_its_base(toml, tmp_path):
     toml()
     (tmp_path / "other.toml").write_text('base = "small.toml"\nsteps = 500\n')
     assert Experiment.load(tmp_path / "other.toml") == replace(Experiment.load(toml()), name="other", steps=500)
+    (tmp_path / "other.toml").write_text('base = "small.toml"\n[learner]\ngamma = 0.8\n')
+    learner = Experiment.load(tmp_path / "other.toml").learner
+    assert (learner.gamma, learner.tick) == (0.8, 500)  # tables are merged key by key
+    toml(TOML.replace("seeds", "seed"))
+    with pytest.raises(ConfigError, match=r"small\.toml: unknown key 'seed'"):
+        Experiment.load(tmp_path / "other.toml")
+
+
+def test_thresholds_without_multiples_are_refused(toml, tmp_path):
+    with pytest.raises(ConfigError, match=r"terminal_rewards.boolean='1.1 R\*': R\* of task a is 0"):
+        Plan.of(Experiment.load(toml(TOML.replace("size = 7", "terminal_rewards = {boolean = '1.1 R*'}"))))
+    (tmp_path / "long.map").write_text(f"X{'X' * 1204}X\nXA a{' ' * 1200}bX\nX{'X' * 1204}X\n")
+    far = TOML.replace("gamma", "").replace("setups = ['1a1b']", "").replace("tick = 500", "tick = 500\ngamma = 0.5")
+    far = far.replace("size = 7", "map_files = ['long.map']\nterminal_rewards = {numeric = '1.1 R*'}")
+    with pytest.raises(ConfigError, match="beyond floating point"):
+        Plan.of(Experiment.load(toml(far)))
+
+
+def test_two_maps_of_one_name_are_refused(toml, tmp_path):
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.map").write_text("XXXX\nXAaX\nXXXX\n")
+    with pytest.raises(ConfigError, match="two maps are called 'm'"):
+        Plan.of(Experiment.load(toml(TOML.replace("size = 7", "map_files = ['x/m.map', 'y/m.map']"))))
 
 
 def test_terminal_rewards_follow_the_exact_threshold_of_each_map(toml):

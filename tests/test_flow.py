@@ -6,10 +6,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "machine", "fences", "maps", "kernels", "features", "compiler", "options", "exact.rational", "exact.solve",
+    "machine", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
+    "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "provenance", "experiment", "plan", "resultfile", "disk", "store",
-    "results", "work", "runner", "evidence", "claims", "plots", "textplot", "bench",
+    "results", "work", "episodes", "runner",
+    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "textplot", "bench",
 ]  # fmt: skip
 
 

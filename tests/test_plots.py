@@ -1,15 +1,18 @@
 """Figures, the summary table, and text where matplotlib is missing."""
 
 import csv
+import io
 import math
 import struct
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from test_claims import make_file, make_plan
 
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
+from fastrm.experiment import Method
 from fastrm.plots import COLOURS, LINES, figures_of, learning_curves
 from fastrm.stats import band, censored_percentile
 from fastrm.textplot import curves_as_text
@@ -22,21 +25,37 @@ def results(tmp_path_factory):
 
 def test_six_panels_with_one_colour_per_kind_and_one_line_per_learner(results):
     figure = learning_curves(results.select(setup=["1a1b1c", "2a2b2c"]))
-    assert len(figure.axes) == 6
-    titles = [axis.get_title() for axis in figure.axes]
-    assert titles == [f"{setup}, task {task}" for task in ("a", "a-b", "a-b-c") for setup in ("1a1b1c", "2a2b2c")]
-    lines = figure.axes[0].get_lines()
-    drawn = {line.get_color() for line in lines} - {"0.6"}
-    assert drawn == {COLOURS[kind] for kind in ("boolean", "numeric-boolean", "numeric")}
-    assert len(figure.legends[0].get_texts()) == 8
+    panels = [(setup, task) for task in ("a", "a-b", "a-b-c") for setup in ("1a1b1c", "2a2b2c")]
+    assert [axis.get_title() for axis in figure.axes] == [f"{setup}, task {task}" for setup, task in panels]
+    for axis, (setup, task) in zip(figure.axes, panels, strict=True):
+        lines = [line for line in axis.get_lines() if line.get_color() != "0.6"]
+        assert len(lines) == 8
+        for line, label in zip(lines, results.plan.methods, strict=True):
+            steps, scores = results.curves(setup=setup, task=task, method=label)
+            assert np.array_equal(line.get_xdata(), steps)
+            assert np.allclose(line.get_ydata(), np.median(scores, axis=0))
+            method = Method.parse(label)
+            assert line.get_color() == COLOURS[method.kind] and (line.get_marker() == "o") == method.shaping
+            dashes = line._unscaled_dash_pattern[1]
+            assert (dashes[0] if dashes else None) == {"qrm": 1, "crm": None, "hrm": 5}[method.algo]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["CRM + shaping, Boolean", "HRM, Boolean"]
     assert figure.axes[4].get_xlabel() and figure.axes[0].get_ylabel()
 
 
-def test_nothing_is_clipped(results):
-    for name, figure in figures_of(results).items():
-        figure.canvas.draw()
+@pytest.mark.parametrize("methods", [None, ("crm-rs-num-bool", "hrm-rs-num-bool", "qrm-rs-num-bool", "qrm-rs-num")])
+def test_nothing_is_clipped(results, tmp_path, methods):
+    if methods:
+        plan = make_plan(setups=("1a1b1c",), maps=1, map_files=(), methods=methods, seeds=1)
+        results = load(make_file(tmp_path / "long.h5", plan=plan))
+    for name, figure in figures_of(results):
+        FigureCanvasAgg(figure).draw()
         whole = figure.get_window_extent()
-        for text in [*figure.texts, *(t for legend in figure.legends for t in legend.get_texts())]:
+        texts = [*figure.texts, *(t for legend in figure.legends for t in legend.get_texts())]
+        for axis in figure.axes:
+            texts += [axis.title, axis.xaxis.label, axis.yaxis.label]
+        for text in texts:
+            if not text.get_text():
+                continue
             box = text.get_window_extent()
             assert box.x0 >= whole.x0 and box.x1 <= whole.x1, (name, text.get_text())
             assert box.y0 >= whole.y0 and box.y1 <= whole.y1, (name, text.get_text())
@@ -81,14 +100,47 @@ def test_files_without_curves_are_refused_in_one_line(tmp_path, capsys):
     path = make_file(tmp_path / "none.h5", plan=make_plan(steps=1000, maps=1))
     assert main(["plot", str(path)]) == 2
     assert "no curves to draw" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="selects nothing"):
-        learning_curves(load(path).select(setup="3a"))
+    assert not path.with_suffix("").exists()
+    with pytest.raises(ConfigError, match="no curves to draw"):
+        learning_curves(load(path))
+    assert main(["plot", str(path), "--text"]) == 2
+
+
+def test_unfinished_files_are_drawn_and_say_so(tmp_path, capsys):
+    plan = make_plan()
+    path = make_file(tmp_path / "part.h5", plan=plan, runs=np.arange(30))
+    assert main(["plot", str(path)]) == 0
+    assert {p.name for p in (tmp_path / "part").iterdir()} == {"all-maps.png", "one-map.png", "maps.png", "summary.csv"}
+    name, figure = next(figures_of(load(path)))
+    assert name == "all-maps" and "30 of 360 runs" in figure.get_suptitle()
+
+
+def test_a_file_without_suffix_and_strange_names_can_be_drawn(tmp_path, capsys):
+    (tmp_path / "co$t_$.map").write_text("XXXXX\nXA aX\nXXXXX\n")
+    plan = make_plan(setups=(), map_files=(str(tmp_path / "co$t_$.map"),), tasks=("a",), methods=("qrm-num",))
+    path = make_file(tmp_path / "bare", plan=plan)
+    assert main(["plot", str(path)]) == 0
+    assert (tmp_path / "bare-report" / "map-co$t_$.png").exists()
+
+
+def test_terminals_without_unicode_get_ascii(results, monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", out)
+    assert main(["plot", str(results.path), "--text"]) == 0
+    out.flush()
+    assert b"%###|" in out.buffer.getvalue()
+
+
+def test_failed_runs_are_left_out_of_summaries(tmp_path):
+    path = make_file(tmp_path / "x.h5", lambda run: run.update(failed=run["seed"] == 0, found=run["seed"] != 0))
+    rows = load(path).summary(by=("method",))
+    assert [row["runs"] for row in rows] == [30] * 8 and rows[0]["shortest"] == 1.0
 
 
 def test_the_summary_knows_medians_and_shares(results):
     rows = results.summary(by=("label", "task"))
     row = next(row for row in rows if row["label"] == "hrm-num" and row["task"] == "a-b")
-    assert row["runs"] == 10 and row["shortest"] == 0.8 and row["score_50"] == pytest.approx(0.95)
+    assert row["runs"] == 10 and row["shortest"] == 0.8 and row["score_50"] == pytest.approx(1.0)
     with pytest.raises(ConfigError, match=r"no coordinate 'lable' \(did you mean label\?\)"):
         results.summary(by=("lable",))
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
     "claims": "what a result file says about the claims of the paper, and why",
     "plot": "the figures of a result file, and a summary as CSV",
+    "parity": "our curves and optima beside those published with the reference implementation",
     "info": "what a result file holds and where it came from",
     "merge": "join the files of shards",
     "check": "does the optimal policy take a shortest path? witness and thresholds",

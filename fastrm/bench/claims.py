@@ -11,24 +11,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="result files; several are set side by side")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="print everything as JSON")
+    how.add_argument("--json", action="store_true", help="print everything as JSON, cases that fail included")
     how.add_argument("--markdown", action="store_true", help="print a Markdown table")
 
 
 def run(options: argparse.Namespace) -> int:
     """Judge the claims and print them."""
-    from fastrm.bench.reports import claims_as_markdown, print_claims
+    from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
     from fastrm.claims import judge
     from fastrm.results import load
 
-    judged = {}
-    for path in options.files:
-        results = load(path)
+    loaded = [load(path) for path in options.files]
+    judged = [Judged(path, results.complete, judge(results))
+              for path, results in zip(options.files, loaded, strict=True)]  # fmt: skip
+    for path, results in zip(options.files, loaded, strict=True):
         if not results.complete:
             sys.stderr.write(f"fastrm: {path}: {results!r}; judged on the runs that are there\n")
-        judged[path] = judge(results)
     if options.json:
-        table = {path: [claim.to_dict() for claim in claims] for path, claims in judged.items()}
+        table = {one.path: [claim.to_dict() for claim in one.claims] for one in judged}
         sys.stdout.write(json.dumps(table, indent=1) + "\n")
     elif options.markdown:
         sys.stdout.write(claims_as_markdown(judged))

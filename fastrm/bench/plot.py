@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("file", metavar="FILE", help="a result file")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the figures (default: FILE without suffix)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the figures (default: FILE without .h5)")
     parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png", help="format (default png)")
     parser.add_argument("--text", action="store_true", help="print the curves as text instead")
 
@@ -30,30 +30,36 @@ def run(options: argparse.Namespace) -> int:
     if options.text:
         print_curves(results)
         return 0
-    out = options.out or Path(options.file).with_suffix("")
-    for path in draw(results, out, options.format):
+    for path in draw(results, options.out or folder_of(Path(options.file)), options.format):
         sys.stdout.write(f"{path}\n")
     return 0
 
 
-def draw(results: Results, out: Path, form: str = "png") -> list[Path]:
+def folder_of(file: Path) -> Path:
+    """Return the folder for what is drawn from a result file."""
+    return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-report")
+
+
+def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) -> list[Path]:
     """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
     from fastrm import plots
 
+    if not results.runs or not len(results["step"]):
+        raise ConfigError(f"{results.path}: no curves to draw (no runs, or shorter than a tick)")
+    paths = [out / "summary.csv"]
     try:
         out.mkdir(parents=True, exist_ok=True)
-        paths = [out / "summary.csv"]
         write_summary(results, paths[0])
     except OSError as problem:
-        raise ConfigError(f"{out}: cannot be written: {problem.strerror or problem}") from None
+        raise ConfigError(f"{out}: cannot be written: {problem.strerror or problem}; choose another --out") from None
     if not plots.have_matplotlib():
-        print_curves(results)
-        sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
+        if not quiet:
+            print_curves(results)
+            sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
         return paths
-    for name, figure in plots.figures_of(results).items():
+    for name, figure in plots.figures_of(results):
         paths.append(out / f"{name}.{form}")
         plots.save(figure, paths[-1])
-        plots.close(figure)
     return paths
 
 
@@ -69,6 +75,11 @@ def write_summary(results: Results, path: Path) -> None:
 
 def print_curves(results: Results) -> None:
     """Print the learning curves as text."""
-    from fastrm.textplot import curves_as_text
+    from fastrm.textplot import ASCII_BARS, BARS, curves_as_text
 
-    sys.stdout.write(curves_as_text(results) + "\n")
+    try:
+        BARS.encode(sys.stdout.encoding or "ascii")
+        bars = BARS
+    except UnicodeEncodeError:
+        bars = ASCII_BARS
+    sys.stdout.write(curves_as_text(results, bars) + "\n")

@@ -20,7 +20,7 @@ INTERRUPTED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("suite", metavar="SUITE", help="paper, quick, or a .toml file")
+    parser.add_argument("suite", metavar="SUITE", help="paper, quick, icarte, or a .toml file")
     parser.add_argument("--out", type=Path, metavar="FILE", help="result file (default results/SUITE.h5)")
     parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: all cores)")
     parser.add_argument("--isolation", choices=("thread", "process"), default="thread", help="threads or processes")
@@ -28,6 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", metavar="i/N", help="run only part i of N; join the parts with 'merge'")
     for name in ("steps", "seeds", "maps"):
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{name} instead of the suite's")
+    parser.add_argument("--reference", metavar="DIR", help="published data, for icarte (default: FASTRM_REFERENCE)")
+    parser.add_argument("--episodes", type=Path, metavar="DIR", help="also write every episode as 0.0.monitor.csv")
     parser.add_argument("--report", action="store_true", help="then draw the figures and judge the paper's claims")
     parser.add_argument("--fresh", action="store_true", help="start over; an old file is kept as .bak")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, how long and how large")
@@ -35,13 +37,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the experiment and print a summary."""
+    """Run the experiment, or each of a series, and print a summary."""
+    from fastrm.experiment import series
+
+    suites = series(options.suite)
+    if len(suites) > 1 and options.out:
+        raise ConfigError(f"{options.suite} is a series; --out goes with one of {', '.join(suites)}")
+    worst = 0
+    for suite in suites:
+        code = run_one(suite, options)
+        if code == INTERRUPTED:
+            return code
+        worst = max(worst, code)
+    return worst
+
+
+def run_one(suite: str, options: argparse.Namespace) -> int:
+    """Run one experiment and print a summary."""
     from fastrm import runner
+    from fastrm.bench.plot import folder_of
     from fastrm.bench.tables import print_forecast, print_summary
     from fastrm.experiment import Experiment
     from fastrm.plan import Plan
 
-    experiment = Experiment.named(options.suite)
+    experiment = Experiment.named(suite, options.reference)
     plan = Plan.of(experiment.changed(steps=options.steps, seeds=options.seeds, maps=options.maps))
     shard = parse_shard(options.shard)
     out = options.out or default_path(experiment.name, shard)
@@ -57,10 +76,13 @@ def run(options: argparse.Namespace) -> int:
         except runner.Interrupted as stop:
             sys.stderr.write(f"fastrm: {stop}\n")
             return INTERRUPTED
+    if options.episodes is not None:
+        written = runner.write_episodes(plan, results["run"].tolist(), options.episodes, workers=options.workers)
+        sys.stderr.write(f"fastrm: {written} logs of episodes in {options.episodes}\n")
     if not options.quiet and not options.report:
         print_summary(results)
     if options.report:
-        report_on(results, out.with_suffix(""), quiet=options.quiet)
+        report_on(results, folder_of(out), quiet=options.quiet)
     failed = results["error"] != ""
     if failed.any():
         first = results["error"][failed][0]
@@ -70,19 +92,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def report_on(results: Results, folder: Path, quiet: bool) -> None:
-    """Draw the figures, judge the claims, and say where everything is."""
+    """Draw the figures, judge the claims, and say where everything is; what cannot be done is said and left out."""
     from fastrm.bench.plot import draw
-    from fastrm.bench.reports import claims_as_markdown, print_claims
+    from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
     from fastrm.claims import judge
 
-    paths = draw(results, folder)
-    judged = {str(results.path): judge(results)}
-    paths.append(folder / "claims.md")
-    paths[-1].write_text(claims_as_markdown(judged))
+    paths = []
+    try:
+        paths += draw(results, folder, quiet=quiet)
+        judged = [Judged(str(results.path), results.complete, judge(results))]
+        (folder / "claims.md").write_text(claims_as_markdown(judged))
+        paths.append(folder / "claims.md")
+        if not quiet:
+            print_claims(judged)
+    except ConfigError as problem:
+        sys.stderr.write(f"fastrm: {problem}\n")
     if not quiet:
-        print_claims(judged)
         sys.stdout.write(f"{results!r} in {results.path}\n")
-        sys.stdout.write(f"{', '.join(path.name for path in paths)} in {folder}\n")
+        sys.stdout.write(f"{', '.join(path.name for path in paths)} in {folder}\n" if paths else "")
 
 
 def default_path(name: str, shard: tuple[int, int] | None) -> Path:
@@ -102,9 +129,20 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _say_what_is_left(progress: Any) -> None:
-    if not progress.runs_done:
-        sys.stderr.write(f"fastrm: {progress.runs} runs to do, {progress.before} done before\n")
+def say_what_is_left() -> Callable[[Any], None]:
+    """Return a report that writes a line at the start and after every tenth of the work."""
+    said = [-1]
+
+    def report(progress: Any) -> None:
+        tenth = 10 * progress.runs_done // progress.runs
+        if not progress.runs_done:
+            sys.stderr.write(f"fastrm: {progress.runs} runs to do, {progress.before} done before\n")
+        elif tenth > said[0] and tenth < 10:
+            left = progress.seconds * (progress.runs - progress.runs_done) / progress.runs_done
+            sys.stderr.write(f"fastrm: {progress.runs_done} of {progress.runs} runs, about {left:.0f} s left\n")
+        said[0] = tenth
+
+    return report
 
 
 @contextmanager
@@ -114,7 +152,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
         yield None
         return
     if not sys.stderr.isatty():
-        yield _say_what_is_left
+        yield say_what_is_left()
         return
     from rich.console import Console
     from rich.progress import (

@@ -73,17 +73,22 @@ def print_forecast(plan: Plan, out: Path) -> None:
 def print_summary(results: Results) -> None:
     """Print medians per setup, task and method."""
     console = Console(highlight=False)
-    console.print(f"{results!r} in {results.path}", markup=False)
+    console.print(f"{results!r} in {results.path}", markup=False, soft_wrap=True)
     if not results.runs:
         return
     table = _table("medians", "setup", "task", "method", "runs", "score", "to 90 %", "shortest")
     for row in results.summary():
         if row["runs"]:
             table.add_row(
-                row["setup"], row["task"], row["label"], str(row["runs"]), f"{row['score_50']:.3f}",
+                row["setup"], row["task"], row["label"], str(row["runs"]), show_score(row["score_50"]),
                 show_steps(row["steps_to_90_50"]), f"{row['shortest']:.0%}",
             )  # fmt: skip
     console.print(table)
+
+
+def show_score(score: float) -> str:
+    """Write a score, or that there is none."""
+    return "-" if math.isnan(score) else f"{score:.3f}"
 
 
 def show_steps(steps: float) -> str:

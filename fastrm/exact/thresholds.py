@@ -65,7 +65,9 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
         return tie if tie > terminal else None
 
     for _ in range(_ROUNDS):
-        reward = np.where(success, float(terminal), on_the_way)
+        if math.isinf(as_float(terminal)):
+            break
+        reward = np.where(success, as_float(terminal), on_the_way)
         raised = raise_to_tie(value_and_policy(tables, reward, gamma)[1])
         if raised is None:  # the end, unless rounding hid a better path
             raised = raise_to_tie(solve_rewards(problem, reward, gamma, machine).policy)

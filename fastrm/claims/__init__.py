@@ -1,0 +1,43 @@
+"""The ten claims of *Numeric Reward Machines*, judged on a result file.
+
+Every claim is broken into *cases*, one yes or no each. A case rests on the seeds of one map, task and method: on the
+median of the steps until the score first reached 0.9 (a run that never does counts as slower than all others), on the
+median of the score settled on (the mean over the last fifth of a run), or on whether more than half of the runs end
+with a greedy policy that takes a shortest path. A map counts when all its cases hold, in claim 7 when most do. Where
+the question is who is faster, methods that are equally fast to the tick, or that both never get there, say nothing and
+are left out. Reasons come from the exact tools, applied to the maps and machines that are stored in the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastrm.claims import paths, speed
+from fastrm.claims.claim import ONE, TASKS, TWO, Case, Claim
+from fastrm.errors import ConfigError
+from fastrm.evidence import Evidence
+from fastrm.results import Results
+
+__all__ = ["Case", "Claim", "judge"]
+
+
+def judge(results: Results) -> list[Claim]:
+    """Judge the claims of the paper on a result file; what they need beside it is in the file.
+
+    Raises
+    ------
+    ConfigError
+        When the file has none of the paper's tasks and methods.
+    """
+    evidence = Evidence(results)
+    claims = [judge_one(evidence) for judge_one in paths.CLAIMS]
+    timed = [judge_one(evidence) for judge_one in speed.CLAIMS]
+    if not len(results["step"]):  # no ticks: nothing is known about who is faster
+        timed = [replace(claim, cases=()) for claim in timed]
+    judged = [claim if claim.cases else replace(claim, numbers="", reason="") for claim in (*claims, *timed)]
+    if not any(claim.cases for claim in judged):
+        raise ConfigError(
+            f"{results.path or 'these results'}: nothing to judge; the claims are about tasks {', '.join(TASKS)} on "
+            f"setups {ONE} and {TWO} with methods such as crm-num (see the suite paper)"
+        )
+    return judged

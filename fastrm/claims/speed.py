@@ -1,0 +1,196 @@
+"""Claims 5 to 10: who learns faster, and where it settles."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+
+from fastrm.claims.claim import LEARNERS, ONE, TASKS, TWO, Case, Claim, middle, number, percent, ratio, span
+from fastrm.evidence import Evidence
+
+MARGIN = 0.005
+"""Scores closer than this are not told apart: the medians of six runs scatter that much."""
+
+
+def claim_5(ev: Evidence) -> Claim:
+    """CRM is never slower than QRM."""
+    cases, ratios, ties = [], [], 0
+    for g, t, kind in product(ev.maps(), TASKS, ("num-bool", "num", "bool")):
+        if ev.has(g, t, f"qrm-{kind}", f"crm-{kind}"):
+            qrm, crm = ev.steps(g, t, f"qrm-{kind}"), ev.steps(g, t, f"crm-{kind}")
+            if math.isinf(qrm) and math.isinf(crm):
+                continue
+            cases.append(Case(ev.name(g), f"{t} {kind}", crm <= qrm))
+            ties += crm == qrm
+            ratios.append(ratio(crm, qrm))
+    return Claim(
+        number=5,
+        text="CRM is never slower than QRM",
+        cases=tuple(cases),
+        numbers=f"CRM needs {middle(ratios)} of QRM's steps to 90 % in the median case; {ties} cases are ties"
+        if cases
+        else "",
+    )
+
+
+def claim_6(ev: Evidence) -> Claim:
+    """Two objects of a type are learned faster than one."""
+    cases = []
+    numbers: dict[str, list[str]] = {}
+    for kind, learner, t in product(("bool", "rs-bool", "num-bool", "num"), ("qrm", "crm"), TASKS):
+        m = f"{learner}-{kind}"
+        pooled = [[g for g in ev.maps(setup) if ev.has(g, t, m)] for setup in (ONE, TWO)]
+        if not all(pooled):
+            continue
+        one, two = (ev.pooled_steps(grids, t, m) for grids in pooled)
+        if one != two:
+            numbers.setdefault(m, []).append(f"{t} {number(two / 1000)} (1a1b1c: {number(one / 1000)})")
+            cases.append(Case(f"{t} {m}", "2a2b2c faster", two < one))
+    return Claim(
+        number=6,
+        text="QRM and CRM learn faster on 2a2b2c than on 1a1b1c",
+        unit="comparisons",
+        cases=tuple(cases),
+        numbers="thousand steps to 90 % on 2a2b2c: " + "; ".join(f"{m} {', '.join(s)}" for m, s in numbers.items()),
+        reason=_routes(ev),
+    )
+
+
+def _routes(ev: Evidence) -> str:
+    """Say how routes differ between the setups."""
+    task = TASKS[-1]
+    ran = {setup: [(g, m) for g in ev.maps(setup) for m in ev.plan.methods[:1] if ev.has(g, task, m)]
+           for setup in (ONE, TWO)}  # fmt: skip
+    if not all(ran.values()):
+        return ""
+    one, two = (float(np.median([ev.shortest(g, task, m) for g, m in ran[setup]])) for setup in (ONE, TWO))
+    longer = sum(ev.nearest_route(g, task) > ev.shortest(g, task, m) for g, m in ran[TWO])
+    return (
+        f"the shortest a-b-c route of the median map has {two:.0f} steps on 2a2b2c and {one:.0f} on 1a1b1c, but on "
+        f"{longer} of {len(ran[TWO])} maps of 2a2b2c it does not lead from nearest object to nearest object"
+    )
+
+
+def claim_7(ev: Evidence) -> Claim:
+    """Numeric-Boolean beats numeric with one object of a type, the reverse with two."""
+    cases, ties = [], 0
+    as_claimed: dict[tuple[str, str], list[bool]] = {}
+    for g, t, learner in product(ev.maps(ONE, TWO), TASKS, LEARNERS):
+        if not ev.has(g, t, f"{learner}-num-bool", f"{learner}-num"):
+            continue
+        numeric_boolean, numeric = ev.steps(g, t, f"{learner}-num-bool"), ev.steps(g, t, f"{learner}-num")
+        if numeric_boolean == numeric:
+            ties += 1
+            continue
+        setup = ev.setups[g]
+        holds = numeric_boolean < numeric if setup == ONE else numeric < numeric_boolean
+        cases.append(Case(ev.name(g), f"{t} {learner}", holds, setup))
+        as_claimed.setdefault((setup, learner), []).append(holds)
+    numbers = "; ".join(
+        f"{setup} " + ", ".join(f"{learner.upper()} {sum(held)} of {len(held)}"
+                                for (where, learner), held in as_claimed.items() if where == setup)
+        for setup in dict.fromkeys(setup for setup, _ in as_claimed)
+    )  # fmt: skip
+    reason = ""
+    if two := [g for g in ev.maps(TWO) if any(case.part == TWO for case in cases)]:
+        nearest, either = (
+            percent(float(np.mean([ev.share_closer(g, closer) for g in two]))) for closer in ("nearest", "any")
+        )
+        reason = (
+            f"closer means {ev.plan.experiment.get('closer')} here: on 2a2b2c {nearest} of all moves lead closer to "
+            f"the nearest a, {either} to any a"
+        )
+    return Claim(
+        number=7,
+        text="numeric-Boolean beats numeric on 1a1b1c, and numeric beats numeric-Boolean on 2a2b2c",
+        needs="most",
+        parts=(ONE, TWO),
+        cases=tuple(cases),
+        numbers=f"cases that are as claimed: {numbers}; {ties} ties left out",
+        reason=reason,
+    )
+
+
+def claim_8(ev: Evidence) -> Claim:
+    """Numeric-Boolean settles below the optimum where several objects of a type are near."""
+    cases, scores, gaps, own = [], [], [], []
+    for g, learner in product(ev.maps(TWO), LEARNERS):
+        m, others = f"{learner}-num-bool", [o for o in (f"{learner}-bool", f"{learner}-rs-bool", f"{learner}-num")
+                                            if ev.has(g, "a", o)]  # fmt: skip
+        if not others or not ev.has(g, "a", m):
+            continue
+        score = ev.score(g, "a", m)
+        gap = score - min(ev.score(g, "a", other) for other in others)
+        cases.append(Case(ev.name(g), m, 0.9 <= score < 1.0 and gap < -MARGIN))
+        scores.append(score)
+        gaps.append(gap)
+        if (known := ev.own_optimum(g, "a", m)) is not None:
+            own.append(known)
+    return Claim(
+        number=8,
+        text="numeric-Boolean settles slightly below 1.0 for task a on 2a2b2c "
+        f"(0.9 to 1.0, and more than {MARGIN} below the other kinds)",
+        cases=tuple(cases),
+        numbers=f"settled scores {span(scores, 3)}; less the lowest of the other kinds on the same map {span(gaps, 3)}"
+        if cases
+        else "",
+        reason=f"the optimal policy of the numeric-Boolean machine itself scores {span(own, 3)}" if own else "",
+    )
+
+
+def claim_9(ev: Evidence) -> Claim:
+    """Differences grow with the task."""
+    cases, spreads = [], []
+    for g in ev.maps(ONE, TWO):
+        methods = [m for m in ev.plan.methods if all(ev.has(g, t, m) for t in TASKS)]
+        if len(methods) < 2:
+            continue
+        steps = [[ev.steps(g, t, m) for m in methods] for t in TASKS]
+        spread = [math.inf if math.isinf(max(row)) else max(row) - min(row) for row in steps]
+        spreads.append(spread)
+        for k in (1, 2):
+            if spread[k] != spread[k - 1]:
+                cases.append(Case(ev.name(g), f"{TASKS[k - 1]} to {TASKS[k]}", spread[k] > spread[k - 1]))
+    numbers = ""
+    if spreads:
+        medians = ", ".join(f"{t} {number(s)}" for t, s in zip(TASKS, np.median(spreads, axis=0), strict=True))
+        never = ", ".join(f"{t} {sum(math.isinf(s[k]) for s in spreads)}" for k, t in enumerate(TASKS))
+        numbers = (
+            f"steps to 90 % between fastest and slowest method on the median map: {medians}; maps where some method "
+            f"never gets there, of {len(spreads)}: {never}"
+        )
+    return Claim(
+        number=9, text="differences between methods grow from a to a-b to a-b-c", cases=tuple(cases), numbers=numbers
+    )
+
+
+def claim_10(ev: Evidence) -> Claim:
+    """The new kinds beat Boolean with shaping."""
+    cases: list[Case] = []
+    ratios: dict[str, list[float]] = {}
+    slow, misled = 0, 0
+    for g, t, kind in product(ev.maps(ONE, TWO), TASKS, ("num-bool", "num")):
+        if not ev.has(g, t, f"crm-{kind}", "crm-rs-bool"):
+            continue
+        new, boolean = ev.steps(g, t, f"crm-{kind}"), ev.steps(g, t, "crm-rs-bool")
+        if new == boolean:
+            continue
+        cases.append(Case(ev.name(g), f"{t} crm-{kind}", new < boolean, kind))
+        ratios.setdefault(kind, []).append(ratio(new, boolean))
+        if new > boolean:
+            slow += 1
+            misled += ev.verdict(g, t, f"crm-{kind}") != "shortest"
+    return Claim(
+        number=10,
+        text="both new kinds learn faster than Boolean with shaping (CRM)",
+        parts=("num-bool", "num"),
+        cases=tuple(cases),
+        numbers="steps to 90 % as a share of crm-rs-bool's, median case: "
+        + ", ".join(f"crm-{kind} {middle(values)}" for kind, values in ratios.items()),
+        reason=f"{slow} cases fail; in {misled} of them the machine's optimum is no shortest path" if slow else "",
+    )
+
+
+CLAIMS = (claim_5, claim_6, claim_7, claim_8, claim_9, claim_10)

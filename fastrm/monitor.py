@@ -1,0 +1,105 @@
+"""Logs of episodes as published with the reference implementation: ``0.0.monitor.csv``, a row per episode.
+
+::
+
+    # {"t_start": 1614835805.4, "env_id": "Office-single-v0"}
+    r,l,t
+    0.0,66,0.014107
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.errors import StoreError
+from fastrm.textfile import read_text
+
+Array = npt.NDArray[Any]
+NAME = "0.0.monitor.csv"
+HEAD = "r,l,t"
+_MICROSECOND = 1e-6
+
+
+class Monitor(NamedTuple):
+    """The episodes of one run."""
+
+    reward: Array
+    """What each episode paid."""
+    length: Array
+    """Its steps."""
+    seconds: Array
+    """Seconds since the start of the run."""
+    about: dict[str, Any]
+    """What the first line says."""
+
+    def scores(self, steps: Array, optimum: float, window: int = 100) -> Array:
+        """Return the mean of reward / length / optimum over the last episodes that ended at or before some steps.
+
+        The episode that crosses a step does not count; where none has ended yet the score is 0.
+        """
+        worth = np.concatenate([[0.0], np.cumsum(self.reward / self.length)])
+        ended = np.searchsorted(np.cumsum(self.length), steps, side="right")
+        first = np.maximum(ended - window, 0)
+        mean: Array = (worth[ended] - worth[first]) / np.maximum(ended - first, 1) / optimum
+        return mean
+
+
+def read_monitor(path: Path) -> Monitor:
+    """Read a log of episodes.
+
+    Raises
+    ------
+    StoreError
+        Naming the line that is not as published.
+    """
+    lines = read_text(path, StoreError).splitlines()
+    if len(lines) < 2 or not lines[0].startswith("#") or lines[1] != HEAD:
+        raise StoreError(f"{path}: not a log of episodes; it must begin with a line '# {{...}}' and a line '{HEAD}'")
+    try:
+        about = json.loads(lines[0][1:])
+    except ValueError:
+        raise StoreError(f"{path}:1: the first line is not '# ' and JSON") from None
+    rows = np.empty((len(lines) - 2, 3))
+    for k, line in enumerate(lines[2:]):
+        try:
+            rows[k] = [float(word) for word in line.split(",")]
+        except ValueError:
+            raise StoreError(f"{path}:{k + 3}: expected reward,length,seconds, found {line[:60]!r}") from None
+    wrong = ~np.isfinite(rows).all(axis=1) | (rows[:, 1] < 1) | (rows[:, 1] % 1 != 0)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise StoreError(
+            f"{path}:{k + 3}: an episode needs a finite reward and a whole length, found {lines[k + 2][:60]!r}"
+        )
+    if not len(rows):
+        raise StoreError(f"{path}: no episodes")
+    return Monitor(rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2], about if isinstance(about, dict) else {})
+
+
+def write_monitor(reward: Array, length: Array, about: dict[str, Any]) -> str:
+    """Write a log of episodes; time counts a microsecond a step, so that the same run gives the same text.
+
+    >>> print(write_monitor(np.array([1.0, 0.0]), np.array([7, 1000]), {"env_id": "x"}), end="")
+    # {"env_id": "x", "t_start": 0.0}
+    r,l,t
+    1.0,7,7e-06
+    0.0,1000,0.001007
+    """
+    ends = np.cumsum(length)
+    lines = [f"# {json.dumps({**about, 't_start': 0.0}, sort_keys=True)}", HEAD]
+    for paid, steps, end in zip(reward.tolist(), length.tolist(), ends.tolist(), strict=True):
+        lines.append(f"{_short(paid)},{steps},{round(end * _MICROSECOND, 6)}")
+    return "\n".join(lines) + "\n"
+
+
+def _short(number: float) -> str:
+    """Write a number as Python does, but finite only."""
+    if not math.isfinite(number):
+        raise StoreError(f"an episode paid {number}; logs hold finite numbers")
+    return repr(float(number))

@@ -1,0 +1,191 @@
+"""Our learning curves and optima beside those published with the reference implementation.
+
+Curves are compared in the published metric at five steps spread evenly over each curve. A comparison is a two-sample
+Kolmogorov-Smirnov test by permutation between our runs and the published ones; with N comparisons equality is rejected
+where a p-value times N falls below 1 % (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.compiler import Problem, compile
+from fastrm.exact.score import optimal_arps
+from fastrm.experiment import SUITES, Experiment, Method
+from fastrm.machine import RewardMachine
+from fastrm.maps import GridMap
+from fastrm.monitor import Monitor
+from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
+from fastrm.results import Results
+from fastrm.stats import permutation_p
+from fastrm.training import train_many
+
+Array = npt.NDArray[Any]
+
+WHERE = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""At which shares of a curve it is compared."""
+LEVEL = 0.01
+RUNS = 60
+PROFILE = "icarte2022"
+MULTI_TASK_STEPS_PER_SECOND = 678.0
+"""What the reference makes on the ten Craft tasks with CRM, as published."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A map and a task whose curves were published."""
+
+    domain: str
+    grid: str
+    task: str
+    ours: str
+    """The map's name in our results."""
+
+    @property
+    def name(self) -> str:
+        """Domain and map."""
+        return f"{self.domain} {self.grid}"
+
+
+CELLS = (
+    Cell("craft-single", "M1", "t10", "map_1"),
+    Cell("craft-single", "M2", "t10", "map_2"),
+    Cell("office-single", "M1", "t3", "office"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our runs and the published ones at one step of one curve."""
+
+    cell: Cell
+    algorithm: str
+    step: int
+    ours: float
+    """Median score of our runs."""
+    published: float
+    """Median score of the published runs."""
+    p: float
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Our exact optimum beside a published estimate."""
+
+    name: str
+    ours: float
+    published: float
+
+    @property
+    def deviation(self) -> float:
+        """Relative difference."""
+        return self.ours / self.published - 1.0
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Scores of our runs and of the published ones, [run, tick], at the same steps."""
+
+    cell: Cell
+    algorithm: str
+    steps: Array
+    ours: Array
+    published: Array
+
+    def compare(self) -> list[Comparison]:
+        """Compare at five steps."""
+        found = []
+        for share in WHERE:
+            k = round(share * len(self.steps)) - 1
+            one, two = self.ours[:, k], self.published[:, k]
+            found.append(Comparison(self.cell, self.algorithm, int(self.steps[k]), float(np.median(one)),
+                                    float(np.median(two)), permutation_p(one, two)))  # fmt: skip
+        return found
+
+
+def experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[str, Experiment]:
+    """Return what has to be run, by domain."""
+    craft = Experiment.named("icarte-craft-single", folder)
+    maps = tuple(str(map_file(folder, cell.grid)) for cell in CELLS if cell.domain == "craft-single")
+    office = Experiment.named("icarte-office-single", folder)
+    changes: dict[str, Any] = {"seeds": runs, "profile": profile}
+    return {
+        "craft-single": replace(craft, name="parity-craft-single", map_files=maps, **changes),
+        "office-single": replace(office, name="parity-office-single", **changes),
+    }
+
+
+def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
+    """Bring our results and the published logs into one form."""
+    optima = published_optima(folder)
+    found = []
+    for cell in CELLS:
+        optimum = optima[cell.domain.partition("-")[0], cell.grid, cell.task]
+        for algorithm, method in ALGORITHMS.items():
+            steps, scores = results[cell.domain].curves(method=method, grid=cell.ours)
+            logs = published_runs(folder, algorithm, cell.domain, cell.grid)
+            theirs = np.array([log.scores(steps, optimum) for log in logs])
+            found.append(Curves(cell, algorithm, steps, np.nan_to_num(scores), theirs))
+    return found
+
+
+def rejected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons that reject equality, corrected for their number."""
+    return [one for one in comparisons if one.p * len(comparisons) < LEVEL]
+
+
+def compare_optima(folder: Path) -> list[Optimum]:
+    """Compute all published optima exactly."""
+    office = GridMap.load(next(path for suites in SUITES if (path := suites / "office.map").is_file()))
+    found = []
+    for (domain, name, task), published in published_optima(folder).items():
+        grid = GridMap.load(map_file(folder, name)) if domain == "craft" else office
+        machine = RewardMachine.load(machine_file(folder, domain, task))
+        ours = optimal_arps(compile(grid, machine, PROFILE))[0]
+        found.append(Optimum(f"{domain} {name} {task}", ours, published))
+    return found
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Steps a second on one core, here and as published."""
+
+    name: str
+    ours: float
+    published: float
+
+
+def compare_speeds(folder: Path, steps: int = 2_000_000) -> list[Speed]:
+    """Time one core on Craft M1: every published algorithm on t10, and CRM on ten tasks at once."""
+    grid = GridMap.load(map_file(folder, "M1"))
+    tasks = [RewardMachine.load(machine_file(folder, "craft", f"t{k}")) for k in range(1, 11)]
+    single, multi = compile(grid, tasks[-1], PROFILE), compile(grid, tasks, PROFILE)
+    found = [
+        Speed(f"craft-single {name}", _time(single, method, steps),
+              float(np.median([_rate(log) for log in published_runs(folder, name, "craft-single", "M1")])))
+        for name, method in ALGORITHMS.items()
+    ]  # fmt: skip
+    return [*found, Speed("craft-multi crm", _time(multi, "crm", steps), MULTI_TASK_STEPS_PER_SECOND)]
+
+
+def _rate(log: Monitor) -> float:
+    return float(log.length.sum() / log.seconds[-1])
+
+
+def _time(problem: Problem, method: str, steps: int) -> float:
+    """Return steps a second, the best of three after a first short run."""
+    how = Method.parse(method)
+    train_many(problem, how.algo, steps=1000, shaping=how.shaping)
+    seconds = []
+    for seed in range(3):
+        begun = time.perf_counter()
+        train_many(problem, how.algo, steps=steps, seeds=[seed], shaping=how.shaping)
+        seconds.append(time.perf_counter() - begun)
+    return steps / min(seconds)

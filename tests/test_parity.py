@@ -1,0 +1,212 @@
+"""Parity with the reference implementation: published logs, optima, curves, and what a half-copied folder gives."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from fastrm import (
+    ConfigError,
+    Experiment,
+    GridMap,
+    LearnerConfig,
+    Profile,
+    RewardMachine,
+    StoreError,
+    compile,
+    run,
+    train,
+)
+from fastrm.bench.__main__ import main
+from fastrm.episodes import log_path
+from fastrm.experiment import reference_folder, series
+from fastrm.monitor import Monitor, read_monitor, write_monitor
+from fastrm.parity import (
+    CELLS,
+    WHERE,
+    Comparison,
+    compare_optima,
+    compare_speeds,
+    experiments,
+    load_curves,
+    rejected,
+)
+from fastrm.plan import Plan
+from fastrm.published import ALGORITHMS, published_optima, published_runs
+from fastrm.runner import write_episodes
+from fastrm.stats import ks_distance, permutation_p
+
+
+def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():
+    log = Monitor(np.array([1.0, 0.0, 1.0]), np.array([10, 30, 20]), np.zeros(3), {})
+    assert log.scores(np.array([9, 10, 39, 40, 59, 60]), 0.1).tolist() == pytest.approx([0, 1, 1, 0.5, 0.5, 0.5])
+    assert log.scores(np.array([60]), 0.1, window=2).tolist() == pytest.approx([0.25])
+
+
+def test_scores_of_a_log_equal_the_kernel_s():
+    grid, machine = GridMap.load(Experiment.named("paper").map_files[0]), RewardMachine.sequence("a")
+    problem = compile(grid, machine)
+    trained = train(problem, "crm", steps=60_000, seed=3, tick=1000, optimum=[0.04], episodes=True)
+    paid, length = trained.episode_log
+    log = Monitor(paid, length, np.zeros(len(paid)), {})
+    assert log.scores(trained.step, 0.04) == pytest.approx(np.nan_to_num(trained.score), abs=1e-12)
+
+
+def test_logs_are_read_back_as_written(tmp_path):
+    path = tmp_path / "0.0.monitor.csv"
+    path.write_text(write_monitor(np.array([0.1, 1.0]), np.array([3, 1000]), {"env_id": "Office-single-v0"}))
+    log = read_monitor(path)
+    assert (log.reward.tolist(), log.length.tolist()) == ([0.1, 1.0], [3, 1000])
+    assert log.about["env_id"] == "Office-single-v0" and log.seconds[-1] == pytest.approx(0.001003)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a log of episodes"),
+        ("r,l,t\n1,2,3\n", "not a log of episodes"),
+        ('# {"a": 1}\nr,l,t\n', "no episodes"),
+        ("# {\nr,l,t\n1,2,3\n", ":1: the first line is not '# ' and JSON"),
+        ("# {}\nr,l,t\n1,2,3\n1,2\n", ":4: expected reward,length,seconds, found '1,2'"),
+        ("# {}\nr,l,t\n1,x,3\n", ":3: expected reward,length,seconds"),
+        ("# {}\nr,l,t\n1,0,3\n", ":3: an episode needs a finite reward and a whole length"),
+        ("# {}\nr,l,t\nnan,2,3\n", ":3: an episode needs a finite reward"),
+        ("# {}\nr,l,t\n1,2.5,3\n", ":3: an episode needs a finite reward and a whole length"),
+    ],
+)
+def test_malformed_logs_are_refused_with_the_line(tmp_path, text, message):
+    path = tmp_path / "0.0.monitor.csv"
+    path.write_text(text)
+    with pytest.raises(StoreError, match=message):
+        read_monitor(path)
+
+
+def test_episodes_are_written_on_request_as_the_kernels_played_them(tmp_path, capsys):
+    experiment = Experiment(name="tiny", setups=("1a1b",), size=7, tasks=("a-b",), methods=("qrm-num", "hrm-bool"),
+                            seeds=2, steps=3000, learner=LearnerConfig(tick=500))  # fmt: skip
+    plan = Plan.of(experiment)
+    results = run(plan, tmp_path / "x.h5")
+    assert write_episodes(plan, range(4), tmp_path / "logs") == 4
+    assert write_episodes(plan, range(4), tmp_path / "logs") == 0  # they are there
+    for k in range(4):
+        log = read_monitor(log_path(plan, k, tmp_path / "logs"))
+        assert len(log.length) == results["episodes"][k, -1] and 2000 < log.length.sum() <= 3000
+        assert log.reward.sum() == results["completions"][k, -1]
+    assert log_path(plan, 0, tmp_path).parts[-5:-1] == ("qrm-num", "a-b", "1a1b-0", "0")
+    other = Plan.of(experiment.changed(steps=2000))
+    assert write_episodes(other, range(4), tmp_path / "logs") == 4  # another run's logs are replaced
+
+
+def test_permutation_p_values_agree_with_scipy():
+    random = np.random.default_rng(1)
+    for shift in (0.0, 0.5, 1.5):
+        one, two = random.normal(size=60), random.normal(shift, size=8)
+        exact = scipy_stats.ks_2samp(one, two, method="exact")
+        assert ks_distance(one, two) == pytest.approx(exact.statistic, abs=1e-12)
+        p = permutation_p(one, two)
+        assert abs(p - exact.pvalue) < 4 * np.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000) + 1 / 20_000
+        assert permutation_p(one, two) == p
+    assert permutation_p(np.zeros(60), np.zeros(6)) == 1.0
+    assert permutation_p(np.zeros(60), np.ones(6)) < 1e-3
+
+
+def test_single_quirks_can_be_switched():
+    assert Profile.named("icarte2022 - prune").prune is False and Profile.named("icarte2022 - prune").falls_off
+    assert Profile.named("clean + prune").prune and not Profile.named("clean + prune").falls_off
+    for name in ("icarte2022 + prune", "icarte2022 -", "icarte2022 prune", "", "icarte2022 - purne", 3):
+        with pytest.raises(ConfigError, match="profile"):
+            Profile.named(name)
+
+
+def test_tasks_can_be_played_in_rotation(tmp_path):
+    experiment = Experiment(name="turns", setups=("1a1b",), size=7, tasks=("a", "b-a"), rotate=True,
+                            methods=("crm-bool",), steps=4000, learner=LearnerConfig(tick=500))  # fmt: skip
+    plan = Plan.of(experiment)
+    assert plan.tasks[0][0] == "a+b-a" and len(plan.problem(0, 0, 0).machines) == 2
+    results = run(plan, tmp_path / "x.h5")
+    both = train(plan.problem(0, 0, 0), "crm", steps=4000, seed=plan.stream(0, 0), tick=500)
+    assert results["score"][0].tobytes() == both.score.tobytes()
+    with pytest.raises(ConfigError, match="true for tasks or files, not for both"):
+        Experiment(name="x", setups=("1a",), tasks=("a",), machine_files=("m.rm",), rotate=True, methods=("crm-bool",))
+
+
+def test_a_series_names_its_suites(monkeypatch, capsys):
+    parts = ["icarte-craft-single", "icarte-office-single", "icarte-craft-multi", "icarte-office-multi"]
+    assert series("icarte") == parts
+    with pytest.raises(ConfigError, match="run its parts"):
+        Experiment.named("icarte")
+    assert main(["run", "icarte", "--out", "x.h5"]) == 2
+    assert "--out goes with one of icarte-craft-single" in capsys.readouterr().err
+    monkeypatch.delenv("FASTRM_REFERENCE", raising=False)
+    for command in (["run", "icarte"], ["parity"]):
+        assert main(command) == 2
+        assert "name its folder with --reference DIR" in capsys.readouterr().err
+    assert main(["parity", "--reference", "/nowhere"]) == 2
+    assert "/nowhere: no such folder" in capsys.readouterr().err
+
+
+def test_the_published_experiments_are_sound(reference):
+    counts = {"icarte-craft-single": 6 * 6 * 6, "icarte-craft-multi": 6 * 6 * 6, "icarte-office-single": 360,
+              "icarte-office-multi": 360}  # fmt: skip
+    for name in series("icarte"):
+        plan = Plan.of(Experiment.named(name, reference))
+        assert plan.count == counts[name]
+    assert len(plan.problem(0, 0, 0).machines) == 4 and plan.learner.window == 400
+
+
+def test_all_published_optima_are_met(reference):
+    optima = compare_optima(reference)
+    assert len(optima) == 64
+    for one in optima:
+        assert abs(one.deviation) < (0.005 if one.name.startswith("office") else 0.001), one
+
+
+def test_curves_are_compared_with_the_published_ones(reference, tmp_path):
+    """A short form of the command: few runs, only Office, which takes a second."""
+    office = Plan.of(experiments(reference, runs=20)["office-single"])
+    craft = Plan.of(experiments(reference, runs=1)["craft-single"])
+    results = {"office-single": run(office, tmp_path / "o.h5"), "craft-single": run(craft, tmp_path / "c.h5")}
+    curves = load_curves(reference, results)
+    assert len(curves) == len(CELLS) * len(ALGORITHMS)
+    comparisons = [one for curve in curves for one in curve.compare() if curve.cell.domain == "office-single"]
+    assert len(comparisons) == 6 * len(WHERE) and not rejected(comparisons)
+    assert np.median([one.p for one in comparisons]) > 0.1
+
+
+def test_the_correction_counts_the_comparisons():
+    one = Comparison(CELLS[0], "ql", 1, 0.0, 0.0, 0.001)
+    assert rejected([one]) == [one] and rejected([one] * 11) == []
+
+
+def test_speeds_stand_beside_the_published_ones(reference):
+    speeds = compare_speeds(reference, steps=10_000)
+    assert [one.name for one in speeds][-1] == "craft-multi crm" and all(one.ours > 0 < one.published for one in speeds)
+
+
+@pytest.fixture
+def copied(reference, tmp_path):
+    folder = tmp_path / "reference"
+    for part in ("maps", "machines", "results/crm/office-single"):
+        shutil.copytree(reference / part, folder / part)
+    shutil.copy(reference / "optimal_arps.json", folder)
+    return folder
+
+
+def test_a_half_copied_folder_is_refused_with_what_is_missing(copied, capsys):
+    assert len(published_runs(copied, "crm", "office-single", "M1")) == 10
+    with pytest.raises(StoreError, match=r"ql/office-single/M1: no runs; .* half copied"):
+        published_runs(copied, "ql", "office-single", "M1")
+    (copied / "results/crm/office-single/M1/3/0.0.monitor.csv").unlink()
+    with pytest.raises(StoreError, match=r"M1/3/0.0.monitor.csv: missing"):
+        published_runs(copied, "crm", "office-single", "M1")
+    (copied / "maps" / "map_4.txt").unlink()
+    assert main(["parity", "--reference", str(copied)]) == 2
+    assert "map_4.txt: missing; the folder of published data is only half copied" in capsys.readouterr().err
+    table = json.loads((copied / "optimal_arps.json").read_text())
+    for text in ("{}", "[]", "x", json.dumps({**table, "office": table["office"][:3]})):
+        (copied / "optimal_arps.json").write_text(text)
+        with pytest.raises(StoreError, match=r"optimal_arps\.json"):
+            published_optima(copied)
+    assert reference_folder(copied) == copied
