@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.compiler import Problem, compile
+from fastrm.errors import ConfigError
 from fastrm.exact.score import optimal_arps
 from fastrm.experiment import SUITES, Experiment, Method
 from fastrm.machine import RewardMachine
@@ -123,9 +124,18 @@ def experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[
 
 
 def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
-    """Bring our results and the published logs into one form."""
+    """Bring our results and the published logs into one form.
+
+    Raises
+    ------
+    ConfigError
+        When a run of ours failed.
+    """
     optima = published_optima(folder)
     found = []
+    for domain, some in results.items():
+        if (broken := some["error"][some["error"] != ""]).size:
+            raise ConfigError(f"{domain}: {broken[0]}")
     for cell in CELLS:
         optimum = optima[cell.domain.partition("-")[0], cell.grid, cell.task]
         for algorithm, method in ALGORITHMS.items():

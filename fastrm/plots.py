@@ -130,7 +130,7 @@ def parity_curves(curves: Sequence[Curves]) -> Figure:
     }  # fmt: skip
     theirs: dict[str, Any] = {"color": "black", "linewidth": 0.8, "markersize": 2.2}
     with _style():
-        figure, axes = _panels(len(cells), len(algos), (1.95, 1.5), bottom=0.85, down=0.5)
+        figure, axes = _panels(len(cells), len(algos), (1.85, 1.4), bottom=0.85, across=0.42, down=0.65)
         for one in curves:
             algo, _, shaped = one.algorithm.partition("-")
             axis, steps = axes[cells.index(one.cell)][algos.index(algo)], one.steps / 1e6
@@ -143,10 +143,11 @@ def parity_curves(curves: Sequence[Curves]) -> Figure:
             axis.vlines(steps[some], low[some], high[some], color="black", linewidth=0.6)
             axis.set_title(f"{one.cell.name}, {algo.upper()}", pad=3)
             axis.set_xlim(0, steps[-1])
-            axis.set_ylim(bottom=0)
             axis.set_xlabel("training steps (millions)")
         for row in axes:
             row[0].set_ylabel("score (1 = optimum)")
+            for axis in row:
+                axis.set_ylim(bottom=0)
         handles = [_line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]
         handles += [
             _line(**theirs, **look, label="published" + ", with shaping" * shaped) for shaped, look in looks.items()
@@ -232,9 +233,11 @@ def save(figure: Figure, path: Path) -> None:
             raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
 
 
-def _panels(rows: int, columns: int, size: tuple[float, float], bottom: float, down: float = 0.3) -> tuple[Figure, Any]:
+def _panels(
+    rows: int, columns: int, size: tuple[float, float], *, bottom: float, across: float = 0.2, down: float = 0.3
+) -> tuple[Figure, Any]:
     """Lay out panels of a size, in inches, with room for titles and labels."""
-    left, right, top, across = 0.5, 0.12, 0.45, 0.2
+    left, right, top = 0.5, 0.15, 0.45
     width = left + right + columns * size[0] + (columns - 1) * across
     height = top + bottom + rows * size[1] + (rows - 1) * down
     figure = _figure(width, height)

@@ -74,22 +74,20 @@ def compute(folder: Path, options: argparse.Namespace, profile: str) -> list[Cur
 
 
 def ablate(folder: Path, options: argparse.Namespace) -> int:
-    """Compare once more with every quirk of the profile switched off, and print a Markdown table."""
+    """Run once more with every quirk of the profile switched off, and print a Markdown table."""
     from fastrm import parity
-    from fastrm.bench.reports import ablation_row
+    from fastrm.bench.reports import ABLATION_HEAD, ablation_row
     from fastrm.config import Profile
-    from fastrm.errors import FastrmError
 
-    sys.stdout.write("| quirks | median p | smallest p x number | rejected | largest shift of a median |\n")
-    sys.stdout.write("|---|---:|---:|---|---|\n")
-    names = [parity.PROFILE, *(f"{parity.PROFILE} - {switch}" for switch in Profile.__dataclass_fields__)]
-    for name in names:
+    whole = compute(folder, options, parity.PROFILE)
+    sys.stdout.write(ABLATION_HEAD + ablation_row(parity.PROFILE, whole, whole))
+    for switch in Profile.__dataclass_fields__:
+        name = f"{parity.PROFILE} - {switch}"
         try:
-            curves = compute(folder, options, name)
-        except FastrmError as problem:
-            sys.stdout.write(f"| {name} | | | does not run: {problem} | |\n")
-            continue
-        sys.stdout.write(ablation_row(name, [one for curve in curves for one in curve.compare()]))
+            row = ablation_row(name, compute(folder, options, name), whole)
+        except ConfigError as problem:
+            row = f"| {name} | | | does not run: {problem} | |\n"
+        sys.stdout.write(row)
         sys.stdout.flush()
     return 0
 

@@ -102,7 +102,7 @@ def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) ->
         shift = float(np.median([one.ours - one.published for one in mine]))
         runs = f"{len(curve.ours)}/{len(curve.published)}"
         table.add_row(curve.cell.name, curve.algorithm, runs, *shown, f"{shift:+.4f}")
-    Console(highlight=False, width=max(console.width, 150)).print(table)
+    Console(highlight=False, width=max(console.width, 175)).print(table)
     smallest = min(one.p for one in comparisons)
     console.print(
         f"{len(comparisons)} comparisons: smallest p-value {smallest:.2g}, times their number "
@@ -127,14 +127,26 @@ def print_speeds(speeds: Sequence[Speed]) -> None:
     Console(highlight=False).print(table)
 
 
-def ablation_row(name: str, comparisons: Sequence[Comparison]) -> str:
-    """Return a row of the table of quirks."""
-    values = [one.p for one in comparisons]
+ABLATION_HEAD = """\
+| profile | curves that change, of 18 | largest shift of our median | rejected against the published runs | median p |
+|---|---|---|---|---:|
+"""
+
+
+def ablation_row(name: str, curves: Sequence[Curves], whole: Sequence[Curves]) -> str:
+    """Return a row of the table of quirks: our curves without one against ours with all of them, and the published."""
+    comparisons = [one for curve in curves for one in curve.compare()]
+    changed = [k for k, (one, other) in enumerate(zip(curves, whole, strict=True)) if (one.ours != other.ours).any()]
+    shift = "none"
+    if changed:
+        gaps = [np.median(curves[k].ours, axis=0) - np.median(whole[k].ours, axis=0) for k in changed]
+        k = int(np.argmax([np.abs(gap).max() for gap in gaps]))
+        at, curve = int(np.abs(gaps[k]).argmax()), curves[changed[k]]
+        where = f"{curve.cell.name} {curve.algorithm} at {curve.steps[at]:,} steps".replace(",", " ")
+        shift = f"{gaps[k][at]:+.3f} ({where})"
     out = rejected(comparisons)
     where = ", ".join(dict.fromkeys(f"{one.cell.name} {one.algorithm}" for one in out))
-    worst = max(comparisons, key=lambda one: abs(one.ours - one.published))
-    return (
-        f"| {name} | {np.median(values):.2g} | {min(values) * len(values):.2g} | "
-        f"{f'{len(out)} of {len(values)}: {where}' if out else 'none'} | {worst.cell.name} {worst.algorithm} at "
-        f"{worst.step} steps: {worst.ours:.3f}, published {worst.published:.3f} |\n"
-    )
+    said = f"{len(out)} of {len(comparisons)}: {where}" if out else "none"
+    learners = ", ".join(dict.fromkeys(curves[k].algorithm for k in changed))
+    middle = np.median([one.p for one in comparisons])
+    return f"| {name} | {f'{len(changed)}: {learners}' if changed else 'none'} | {shift} | {said} | {middle:.2f} |\n"
