@@ -240,23 +240,26 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     if schema != SCHEMA:
         raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")
     names = {"run", "tick", "step", *COORDINATES, *PER_RUN, *PER_TICK}
+    found: dict[str, h5py.Dataset] = {}
     for name in file:
-        link = file.get(name, getlink=True)
-        if name not in names or not isinstance(link, h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
+        hard = name in names and isinstance(file.get(name, getlink=True), h5py.HardLink)
+        if not hard or not isinstance(dataset := file[name], h5py.Dataset):
             raise StoreError(f"{source}: holds {name!r}, which is not part of a result file")
-        if file[name].external or file[name].is_virtual:
+        if dataset.external or dataset.is_virtual:
             raise StoreError(f"{source}: {name!r} lies in another file; result files hold all their data")
-    missing = names - set(file)
-    if missing:
+        found[name] = dataset
+    if missing := names - set(found):
         raise StoreError(f"{source}: lacks {', '.join(sorted(missing))}")
-    if sum(d.size * max(d.dtype.itemsize, 1) for d in file.values()) > _MAX_BYTES:
+    shapes = {name: dataset.shape for name, dataset in found.items()}
+    sizes = {name: max(dataset.dtype.itemsize, 1) for name, dataset in found.items()}
+    if sum(math.prod(shape) * sizes[name] for name, shape in shapes.items()) > _MAX_BYTES:
         raise StoreError(f"{source}: claims more than {_MAX_BYTES >> 30} GiB of data")
-    runs, ticks = len(file["run"]), len(file["tick"])
-    for name, dataset in file.items():
-        wanted = {"run": (runs,), "tick": (ticks,), "step": (ticks,)}.get(name, (runs,))
-        if dataset.shape != ((runs, ticks) if name in PER_TICK else wanted):
-            raise StoreError(f"{source}: {name!r} has shape {dataset.shape}")
-    return list(file), dict(file.attrs)
+    (runs,), (ticks,) = (shapes[name] if len(shapes[name]) == 1 else (-1,) for name in ("run", "tick"))
+    for name, shape in shapes.items():
+        wanted = {"tick": (ticks,), "step": (ticks,)}.get(name, (runs,))
+        if shape != ((runs, ticks) if name in PER_TICK else wanted):
+            raise StoreError(f"{source}: {name!r} has shape {shape}")
+    return list(found), dict(file.attrs)
 
 
 def read_image(path: Path) -> bytes:

@@ -71,19 +71,22 @@ def test_kinds_differ_in_lightness_so_that_grey_keeps_them_apart():
 
 
 @pytest.mark.parametrize("form", ["png", "pdf", "svg"])
-def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path, capsys, form):
+def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path, form):
+    if form != "png":
+        plan = make_plan(maps=1, tasks=("a",), seeds=1)
+        results = load(make_file(tmp_path / "small.h5", plan=plan))
     for folder in ("one", "two"):
         assert main(["plot", str(results.path), "--out", str(tmp_path / folder), "--format", form]) == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    figures = ("all-maps", "map-appendix", "maps", "one-map")
+    figures = ("all-maps", "map-appendix", "maps", "one-map") if form == "png" else ("map-appendix", "maps", "one-map")
     assert names == sorted([*(f"{name}.{form}" for name in figures), "summary.csv"])
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
     if form == "png":
+        rows = list(csv.DictReader((tmp_path / "one" / "summary.csv").read_text().splitlines()))
+        assert len(rows) == 3 * 3 * 8 and rows[0]["runs"] == "4" and float(rows[0]["reached_90"]) == 1.0
         width, height = struct.unpack(">II", (tmp_path / "one" / "one-map.png").read_bytes()[16:24])
         assert 1300 <= width <= 1500 and height > 1000  # seven inches wide at 200 dots
-    rows = list(csv.DictReader((tmp_path / "one" / "summary.csv").read_text().splitlines()))
-    assert len(rows) == 3 * 3 * 8 and rows[0]["runs"] == "4" and float(rows[0]["reached_90"]) == 1.0
 
 
 def test_without_matplotlib_the_curves_are_printed(results, tmp_path, capsys, monkeypatch):
