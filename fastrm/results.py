@@ -15,7 +15,16 @@ import numpy.typing as npt
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.plan import Plan
 from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, coordinate, read_file, unpack
-from fastrm.stats import QUARTILES, censored_percentile
+from fastrm.stats import (
+    QUARTILES,
+    area,
+    bootstrap_interval,
+    censored_percentile,
+    iqm,
+    probability_of_improvement,
+    sign_flip_p,
+    steps_to,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -23,6 +32,27 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 _ALIASES = {"method": "label"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired:
+    """Two methods on common random numbers."""
+
+    one: str
+    two: str
+    value: str
+    """What is compared."""
+    pairs: int
+    """Runs of either that share map, task and seed."""
+    difference: float
+    """Mean of the first less the second."""
+    low: float
+    """Lower end of a 95 % interval of the difference, from a bootstrap within maps and tasks."""
+    high: float
+    p: float
+    """Two-sided p-value of the difference, by random signs."""
+    probability: float
+    """How likely a run of the first is better than one of the second, averaged over maps and tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,24 +150,80 @@ class Results:
         for key, k in number.items():
             yield key, np.flatnonzero(group == k)
 
-    def summary(self, by: Sequence[str] = ("setup", "task", "label")) -> list[dict[str, Any]]:
-        """Return a row of figures per group of runs: quartiles of the last score and of the steps to 90 %.
+    def figures(self, value: str) -> Array:
+        """Return one figure per run: the last ``score``, the ``area`` under the score, or the ``steps_to_90``.
 
-        Steps are infinite where fewer runs got there; ``reached_90`` and ``shortest`` are shares of the runs.
+        A share such as ``steps_to_0.5`` may be given too; steps are NaN where a run never gets there.
         """
         ticks = len(self["step"])
-        score = np.nan_to_num(self["score"][:, -1]) if ticks else np.full(self.runs, np.nan)
-        steps, solved = self["steps_to_90"], self["solved"]
+        if value == "score":
+            last: Array = np.nan_to_num(self["score"][:, -1]) if ticks else np.full(self.runs, np.nan)
+            return last
+        if value == "area":
+            return area(self["score"]) if ticks else np.full(self.runs, np.nan)
+        if value == "steps_to_90":
+            return self["steps_to_90"]
+        share = value.removeprefix("steps_to_")
+        if share == value or not share.replace(".", "", 1).isdigit():
+            known = ("score", "area", "steps_to_90", "steps_to_0.5")
+            raise ConfigError(f"no figure {value!r}{did_you_mean(value, known)}; there are {', '.join(known)}")
+        return steps_to(self["score"], self["step"], float(share))
+
+    def summary(self, by: Sequence[str] = ("setup", "task", "label")) -> list[dict[str, Any]]:
+        """Return a row of figures per group of runs, failed ones aside.
+
+        Quartiles of the last score and of the steps to 90 % (infinite where too few runs got there); the inter-quartile
+        mean of the last score with a 95 % interval from a bootstrap within maps; the mean area under the score; the
+        shares of runs that reached 90 % and that end with shortest paths.
+        """
+        score, steps, solved = self.figures("score"), self["steps_to_90"], self["solved"]
+        areas, maps = self.figures("area"), np.char.add(np.char.add(self["setup"], "/"), self["grid"])
         rows = []
         for key, mine in self.groups(*by):
             row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
             if len(mine):
                 row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
+                low, high = bootstrap_interval(score[mine], maps[mine], rounds=500)
+                row |= {"iqm": iqm(score[mine]), "iqm_low": low, "iqm_high": high, "area": float(areas[mine].mean())}
                 row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[mine], q) for q in QUARTILES}
                 row["reached_90"] = float(np.mean(~np.isnan(steps[mine])))
                 row["shortest"] = float(np.mean(solved[mine]))
             rows.append(row)
         return rows
+
+    def compare(self, one: str, two: str, value: str = "score", **wanted: Any) -> Paired:
+        """Compare two methods run by run: runs on the same map, task and seed share their random numbers.
+
+        Parameters
+        ----------
+        one, two : str
+            Names of methods, such as ``crm-num``.
+        value : str
+            A figure of `figures`. More is better, of steps fewer; a run that never gets there counts as slower than any
+            other, and with the whole length of the run in the difference.
+        **wanted
+            Coordinates as in `select`.
+        """
+        sides = [self.select(method=label, **wanted) for label in (one, two)]
+        found = []
+        for side in sides:
+            fine = np.flatnonzero(side["error"] == "")
+            keys = zip(*(side[name][fine].tolist() for name in ("setup", "grid", "task", "seed")), strict=True)
+            found.append(dict(zip(keys, side.figures(value)[fine].tolist(), strict=True)))
+        common = [key for key in found[0] if key in found[1]]
+        if not common:
+            raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
+        pair = np.array([[side[key] for key in common] for side in found])
+        sign = -1.0 if value.startswith("steps_to") else 1.0
+        ranks = np.where(np.isnan(pair), np.inf, pair) * sign
+        strata = np.array(["/".join(key[:3]) for key in common])
+        chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
+        differences = np.subtract(*np.where(np.isnan(pair), float(self.plan.steps), pair))
+        low, high = bootstrap_interval(differences, strata, lambda v: float(v.mean()))
+        return Paired(
+            one=one, two=two, value=value, pairs=len(common), difference=float(differences.mean()), low=low, high=high,
+            p=sign_flip_p(differences), probability=float(np.mean(chance)),
+        )  # fmt: skip
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""

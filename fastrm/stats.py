@@ -6,7 +6,7 @@ percentile that falls among them is infinite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,3 +70,92 @@ def permutation_p(one: Array, two: Array, rounds: int = 20_000, seed: int = 0) -
     count = np.arange(1, len(pooled) + 1)[last]
     gaps = np.abs(inside / len(one) - (count - inside) / len(two)).max(axis=1)
     return float(np.mean(gaps >= gaps[0] - 1e-12))
+
+
+def iqm(values: Array) -> float:
+    """Return the inter-quartile mean: the mean without the lowest and the highest quarter.
+
+    >>> iqm(np.array([100.0, 1.0, 2.0, 3.0]))
+    2.5
+    """
+    ordered = np.sort(values)
+    cut = len(ordered) // 4
+    return float(np.mean(ordered[cut : len(ordered) - cut]))
+
+
+def bootstrap_interval(
+    values: Array,
+    strata: Array | None = None,
+    statistic: Callable[[Array], float] = iqm,
+    *,
+    level: float = 0.95,
+    rounds: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return a percentile interval of a statistic from resampling runs with replacement, within each stratum.
+
+    Parameters
+    ----------
+    values : array
+        One value per run.
+    strata : array, optional
+        What a run is resampled within, such as its map; by default all runs are one stratum.
+    statistic : callable
+        What is estimated, the inter-quartile mean by default.
+    level : float
+        Coverage of the interval.
+    rounds : int
+        Number of resamples.
+    seed : int
+        Of the resampling; the same seed gives the same interval.
+    """
+    random = np.random.default_rng(seed)
+    groups = [np.arange(len(values))] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
+    picks = np.concatenate([group[random.integers(0, len(group), (rounds, len(group)))] for group in groups], axis=1)
+    found = np.array([statistic(sample) for sample in values[picks]])
+    low, high = np.percentile(found, [50 * (1 - level), 50 * (1 + level)])
+    return float(low), float(high)
+
+
+def probability_of_improvement(one: Array, two: Array) -> float:
+    """Return how likely a run of `one` exceeds a run of `two`, ties counting half (Mann-Whitney U / nm).
+
+    >>> probability_of_improvement(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    0.875
+    """
+    ordered = np.sort(two)
+    below = np.searchsorted(ordered, one, side="left")
+    up_to = np.searchsorted(ordered, one, side="right")
+    return float(np.mean(below + up_to) / (2 * len(two)))
+
+
+def sign_flip_p(differences: Array, rounds: int = 20_000, seed: int = 0) -> float:
+    """Return how often random signs give at least this mean of paired differences, two-sided.
+
+    With at most 14 pairs all signs are tried; otherwise the observed ones count as one of the rounds.
+    """
+    n = len(differences)
+    if n <= 14:
+        signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+    else:
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], (rounds, n))
+        signs[0] = 1.0
+    means = np.abs(signs @ differences) / n
+    return float(np.mean(means >= np.abs(differences.mean()) - 1e-12 * np.abs(differences).max(initial=0.0)))
+
+
+def steps_to(curves: Array, steps: Array, threshold: float) -> Array:
+    """Return the step at which each curve first reaches a threshold, NaN where it never does.
+
+    >>> steps_to(np.array([[0.1, 0.9], [0.1, 0.2]]), np.array([10, 20]), 0.5).tolist()
+    [20.0, nan]
+    """
+    reached = np.nan_to_num(curves, nan=-np.inf) >= threshold
+    first = reached.argmax(axis=1) if curves.shape[1] else np.zeros(len(curves), dtype=np.int64)
+    return np.where(reached.any(axis=1), steps[first].astype(np.float64) if len(steps) else np.nan, np.nan)
+
+
+def area(curves: Array) -> Array:
+    """Return the mean height of each curve; before its first episode a run has 0."""
+    height: Array = np.nan_to_num(curves).mean(axis=1)
+    return height

@@ -9,7 +9,7 @@ ORDER = [
     "machine", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
     "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
-    "training", "stats", "provenance", "experiment", "plan", "resultfile", "disk", "store",
+    "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",
     "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "textplot", "bench",
 ]  # fmt: skip

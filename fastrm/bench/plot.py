@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,13 +63,10 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
 
 
 def write_summary(results: Results, path: Path) -> None:
-    """Write quartiles and shares per setup, task and method."""
-    rows = [row for row in results.summary() if row["runs"]]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows[0] if rows else ())
-        for row in rows:
-            writer.writerow(f"{value:.6g}" if isinstance(value, float) else value for value in row.values())
+    """Write quartiles, means and shares per setup, task and method."""
+    from fastrm.rowtable import to_csv
+
+    path.write_text(to_csv([row for row in results.summary() if row["runs"]]))
 
 
 def print_curves(results: Results) -> None:

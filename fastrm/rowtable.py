@@ -1,0 +1,70 @@
+"""Rows of figures as CSV and as LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastrm.errors import ConfigError
+
+Rows = Sequence[Mapping[str, Any]]
+_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def to_csv(rows: Rows) -> str:
+    """Write rows as CSV, numbers with six digits; columns are those of the first row.
+
+    >>> print(to_csv([{"task": "a", "score_50": 0.5, "steps": float("inf")}]), end="")
+    task,score_50,steps
+    a,0.5,inf
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = _columns(rows)
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(_figure(row.get(name, ""), ".6g") for name in columns)
+    return text.getvalue()
+
+
+def to_latex(rows: Rows, columns: Sequence[str] | None = None) -> str:
+    r"""Write rows as a LaTeX table in the style of ``booktabs``, numbers with three digits.
+
+    >>> print(to_latex([{"task": "a_b", "score_50": 0.5}]), end="")
+    \begin{tabular}{lr}
+    \toprule
+    task & score\_50 \\
+    \midrule
+    a\_b & 0.5 \\
+    \bottomrule
+    \end{tabular}
+    """
+    names = list(columns or _columns(rows))
+    for name in names:
+        if rows and name not in rows[0]:
+            raise ConfigError(f"no column {name!r}; there are {', '.join(_columns(rows))}")
+    sides = "".join("r" if rows and isinstance(rows[0].get(name), int | float) else "l" for name in names)
+    lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", " & ".join(map(_escape, names)) + r" \\", r"\midrule"]
+    for row in rows:
+        lines.append(" & ".join(_escape(_figure(row.get(name, ""), ".3g")) for name in names) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _columns(rows: Rows) -> list[str]:
+    return list(rows[0]) if rows else []
+
+
+def _figure(value: Any, form: str) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    digits = ".0f" if form == ".3g" and 1000 <= abs(value) < math.inf else form
+    return f"{value:{digits}}"
+
+
+def _escape(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)

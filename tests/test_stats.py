@@ -1,0 +1,124 @@
+"""Statistics agree with independent implementations."""
+
+import csv
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+from test_claims import make_file, make_plan
+
+from fastrm import ConfigError, load, stats
+from fastrm.rowtable import to_csv, to_latex
+
+random = np.random.default_rng(7)
+SAMPLES = [random.normal(size=n) for n in (1, 2, 3, 7, 8, 60)] + [random.integers(0, 4, 30).astype(float)]
+
+
+@pytest.mark.parametrize("values", SAMPLES, ids=len)
+def test_the_inter_quartile_mean_is_scipy_s_trimmed_mean(values):
+    assert stats.iqm(values) == pytest.approx(scipy_stats.trim_mean(values, 0.25), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("one", SAMPLES, ids=len)
+@pytest.mark.parametrize("two", SAMPLES, ids=len)
+def test_the_probability_of_improvement_is_mann_whitney_s(one, two):
+    u = scipy_stats.mannwhitneyu(one, two).statistic
+    assert stats.probability_of_improvement(one, two) == pytest.approx(u / (len(one) * len(two)), rel=1e-12)
+
+
+def test_bootstrap_intervals_agree_with_a_plain_loop_over_strata():
+    values, strata = random.normal(size=24), np.repeat([2, 0, 1], 8)
+    low, high = stats.bootstrap_interval(values, strata, rounds=300, seed=5)
+    draws = np.random.default_rng(5)
+    picks = [draws.integers(0, 8, (300, 8)) for _ in range(3)]
+    found = []
+    for k in range(300):
+        sample = [values[strata == s][i] for s, pick in zip((0, 1, 2), picks, strict=True) for i in pick[k]]
+        found.append(scipy_stats.trim_mean(sample, 0.25))
+    assert (low, high) == pytest.approx(tuple(np.percentile(found, [2.5, 97.5])), rel=1e-12)
+    assert stats.bootstrap_interval(values, strata, rounds=300, seed=5) == (low, high)
+    assert low < stats.iqm(values) < high
+
+
+def test_bootstrap_intervals_of_a_mean_cover_it_about_as_often_as_they_say():
+    covered = []
+    for k in range(200):
+        sample = np.random.default_rng(k).normal(size=40)
+        low, high = stats.bootstrap_interval(sample, statistic=lambda v: float(v.mean()), rounds=200, seed=k)
+        covered.append(low <= 0 <= high)
+    assert 0.88 <= np.mean(covered) <= 0.99
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_sign_flips_agree_with_scipy_where_all_signs_are_tried(n):
+    differences = np.random.default_rng(n).normal(0.4, size=n)
+    expected = scipy_stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
+    ).pvalue
+    assert stats.sign_flip_p(differences) == pytest.approx(expected, abs=1e-12)
+
+
+def test_sign_flips_of_many_pairs_are_close_to_a_t_test():
+    differences = np.random.default_rng(3).normal(0.2, size=80)
+    expected = scipy_stats.ttest_1samp(differences, 0).pvalue
+    assert stats.sign_flip_p(differences) == pytest.approx(expected, abs=0.02)
+    assert stats.sign_flip_p(np.zeros(20)) == 1.0
+
+
+def test_thresholds_and_areas_by_hand():
+    curves = np.array([[np.nan, 0.5, 0.9], [0.0, 0.1, 0.2]])
+    assert stats.steps_to(curves, np.array([10, 20, 30]), 0.5).tolist()[0] == 20.0
+    assert np.isnan(stats.steps_to(curves, np.array([10, 20, 30]), 0.5)[1])
+    assert stats.area(curves) == pytest.approx([1.4 / 3, 0.1])
+    assert np.isnan(stats.steps_to(np.empty((2, 0)), np.empty(0), 0.5)).all()
+
+
+def make(tmp_path, **kinds):
+    plan = make_plan(maps=2, seeds=3, map_files=(), tasks=("a", "a-b"), methods=("crm-num", "qrm-num"))
+
+    def turn(run):
+        fast = run["label"] == "crm-num"
+        run.update(
+            steps=1000.0 * (1 + run["seed"]) + (0 if fast else 500), score=0.9 + 0.01 * run["seed"] + 0.05 * fast
+        )
+        run.update(kinds.get(run["label"].replace("-", "_"), {}))
+
+    return load(make_file(tmp_path / "x.h5", turn, plan))
+
+
+def test_paired_comparisons_use_runs_that_share_their_random_numbers(tmp_path):
+    results = make(tmp_path)
+    paired = results.compare("crm-num", "qrm-num")
+    assert paired.pairs == 4 * 2 * 3 and paired.difference == pytest.approx(0.05, abs=1e-12)
+    assert (paired.low, paired.high) == pytest.approx((0.05, 0.05)) and paired.p < 1e-3 and paired.probability == 1.0
+    assert results.compare("qrm-num", "crm-num").difference == pytest.approx(-0.05, abs=1e-12)
+    steps = results.compare("crm-num", "qrm-num", "steps_to_90", task="a")
+    assert steps.difference == -500.0 and steps.pairs == 12
+    assert steps.probability == pytest.approx(np.mean([a < b for a in (1, 2, 3) for b in (1.5, 2.5, 3.5)]))
+
+
+def test_runs_that_never_get_there_are_slower_than_all_others(tmp_path):
+    never = make(tmp_path, crm_num={"steps": float("nan")}).compare("crm-num", "qrm-num", "steps_to_90")
+    assert never.probability == 0.0 and never.difference > 900_000
+
+
+def test_bad_comparisons_are_refused(tmp_path):
+    results = make(tmp_path)
+    for call, message in (
+        (lambda: results.compare("crm-num", "hrm-num"), "selects nothing"),
+        (lambda: results.compare("crm-num", "qrm-num", "scroe"), r"no figure 'scroe' \(did you mean score\?\)"),
+        (lambda: results.compare("crm-num", "qrm-num", taks="a"), r"no coordinate 'taks' \(did you mean task\?\)"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            call()
+    assert np.isnan(results.figures("steps_to_2")).all()
+
+
+def test_summaries_become_tables(tmp_path):
+    rows = make(tmp_path).summary(by=("task", "method"))
+    assert rows[0]["iqm_low"] <= rows[0]["iqm"] <= rows[0]["iqm_high"]
+    assert list(csv.DictReader(to_csv(rows).splitlines()))[1]["method"] == "qrm-num"
+    table = to_latex(rows, ["task", "method", "iqm"])
+    assert table.count(r"\\") == 5 and "llr" in table and to_latex([]).startswith(r"\begin{tabular}")
+    with pytest.raises(ConfigError, match="no column 'iqr'"):
+        to_latex(rows, ["iqr"])
