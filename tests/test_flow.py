@@ -11,7 +11,7 @@ ORDER = [
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",
-    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "textplot", "bench",
+    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "textplot", "env", "bench",
 ]  # fmt: skip
 
 

@@ -1,0 +1,29 @@
+"""A batch of environments, each a cell, a machine state and a clock, moved by one action each."""
+
+from __future__ import annotations
+
+from fastrm.kernels._jit import jit
+from fastrm.kernels.tables import LIVE
+
+
+@jit
+def step(tables, limit, actions, s, u, first_u, t, over, reward, terminated, truncated, event):
+    """Move every environment; one whose episode is over is set back to its start instead, whatever its action.
+
+    `s`, `u`, `t` and `over` are updated; `reward`, `terminated`, `truncated` and `event` (of the move, -1 at a reset)
+    are overwritten. An episode is truncated after `limit` steps; one that ends on that very step is terminated as well.
+    """
+    for i in range(s.size):
+        if over[i]:
+            s[i], u[i], t[i], over[i] = tables.start, first_u[i], 0, 0
+            reward[i], terminated[i], truncated[i], event[i] = 0.0, 0, 0, -1
+            continue
+        e = tables.event[s[i], actions[i]]
+        reward[i] = tables.reward[e, u[i]]
+        terminated[i] = tables.outcome[e, u[i]] != LIVE
+        s[i] = tables.next_s[s[i], actions[i]]
+        u[i] = tables.delta[e, u[i]]
+        t[i] += 1
+        truncated[i] = t[i] >= limit
+        over[i] = terminated[i] | truncated[i]
+        event[i] = e

@@ -1,0 +1,131 @@
+"""Gymnasium environments: Gymnasium's own checks, the oracle's steps, and many environments as one."""
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import SyncVectorEnv
+
+from fastrm import ConfigError, GridMap, RewardMachine, compile
+from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
+
+import naive
+from specs import sequence_spec
+
+SMALL = {"grid": "2a1b", "size": 7, "machine": "a-b"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("fastrm/Craft-v0", {}), ("fastrm/Craft-v0", {**SMALL, "kind": "numeric", "render_mode": "ansi"}),
+        ("fastrm/Craft-v0", {**SMALL, "counterfactuals": True, "render_mode": "rgb_array"}), ("fastrm/Office-v0", {}),
+    ],
+)  # fmt: skip
+def test_gymnasium_s_own_checks_pass_without_a_warning(name, settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(name, **settings).unwrapped)
+
+
+@pytest.mark.parametrize("kind", ["boolean", "numeric-boolean", "numeric"])
+def test_steps_are_the_oracle_s(kind):
+    text = GridMap.generate("2a1b", size=7, seed=3).render()
+    problem = compile(GridMap.parse(text), RewardMachine.sequence("a-b", kind=kind, terminal_reward=5.0))
+    env = RewardMachineEnv(problem, episode_limit=60)
+    world = naive.World(text)
+    machine = naive.Machine(0, sequence_spec("a-b", kind), world, naive.CLEAN, 0.9)
+    random, ended = np.random.default_rng(0), 0
+    for _ in range(20):
+        env.reset(seed=0)
+        cell, state, over = world.start, machine.start, False
+        while not over:
+            action = int(random.integers(4))
+            observation, reward, terminated, truncated, info = env.step(action)
+            before, cell = cell, world.move(cell, action)
+            state, expected, outcome = machine.step(state, before, cell)
+            assert info["cell"] == cell == tuple(problem.terrain.cells[observation[0]].tolist())
+            assert info["labels"] == ((world.tile[cell],) if world.tile[cell] in "ab" else ())
+            assert (reward, terminated, info["success"]) == (expected, outcome is not None, outcome == "success")
+            assert info["rm_state"] == ("(terminal)" if outcome else state[1])
+            over, ended = terminated or truncated, ended + terminated
+    assert ended > 3
+
+
+def test_terminated_and_truncated_are_told_apart():
+    env = RewardMachineEnv(grid=GridMap.parse("XXXXX\nXA aX\nXXXXX"), machine="a", episode_limit=2)
+    env.reset()
+    assert env.step(3)[2:4] == (False, False) and env.step(3)[2:4] == (False, True)
+    env.reset()
+    assert env.step(1)[2:4] == (False, False) and env.step(1)[2:4] == (True, True)
+    with pytest.raises(ConfigError, match="the episode is over"):
+        env.step(0)
+
+
+def test_counterfactuals_say_what_a_move_means_in_every_state():
+    grid = GridMap.parse("XXXXX\nXAabX\nXXXXX")
+    env = RewardMachineEnv(grid=grid, machine="a-b", kind="numeric-boolean", counterfactuals=True)
+    env.reset()
+    seen = env.step(1)[4]["counterfactuals"]
+    assert seen["next_state"].tolist() == [1, 1] and seen["reward"].tolist() == [0.1, 0.1]
+    seen = env.step(1)[4]["counterfactuals"]
+    assert seen["terminated"].tolist() == [False, True] and seen["reward"].tolist() == [0.0, 1000.0]
+
+
+@pytest.mark.parametrize("machines", [1, 2])
+def test_many_environments_give_the_transitions_of_so_many_single_ones(machines):
+    tasks = [RewardMachine.sequence(task, kind="numeric-boolean") for task in ("a-b", "b")][:machines]
+    problem = compile(GridMap.generate("2a2b", size=7, seed=1), tasks)
+    single = SyncVectorEnv([lambda: RewardMachineEnv(problem, episode_limit=20)] * 16)
+    ours = RewardMachineVectorEnv(16, problem, episode_limit=20)
+    random = np.random.default_rng(2)
+    assert np.array_equal(single.reset(seed=0)[0], ours.reset(seed=0)[0])
+    ended = 0
+    for _ in range(400):
+        actions = random.integers(0, 4, 16)
+        for theirs, mine in zip(single.step(actions)[:4], ours.step(actions)[:4], strict=True):
+            assert np.array_equal(theirs, mine)
+            ended += int(mine.sum()) if mine.dtype == np.bool_ else 0
+    assert ended > 100
+
+
+def test_vector_environments_are_made_by_name():
+    envs = gymnasium.make_vec("fastrm/Craft-v0", num_envs=8, vectorization_mode="vector_entry_point", **SMALL)
+    envs.reset(seed=1)
+    observations, reward, terminated, truncated, info = envs.step(np.zeros(8, dtype=np.int64))
+    assert observations.shape == (8, 2) and envs.observation_space.contains(observations)
+    assert reward.shape == terminated.shape == truncated.shape == info["rm_state"].shape == (8,)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RewardMachineEnv(**SMALL, episode_limit=0), "episode_limit=0"),
+        (lambda: RewardMachineEnv(**SMALL, render_mode="human"), "render_mode='human'"),
+        (lambda: RewardMachineEnv(**SMALL).step(7), "action 7: must be"),
+        (lambda: RewardMachineVectorEnv(0, **SMALL), "num_envs=0"),
+        (lambda: RewardMachineVectorEnv(3, **SMALL).step([0, 1]), "actions: must be 3 numbers"),
+        (lambda: RewardMachineVectorEnv(1, **SMALL).step([4]), "actions: must be 1 numbers"),
+    ],
+)
+def test_bad_settings_and_actions_are_refused(call, message):
+    with pytest.raises(ConfigError, match=message):
+        call()
+
+
+def test_a_tabular_agent_in_ten_lines_learns():
+    env = gymnasium.make("fastrm/Craft-v0", grid="1a1b", size=7, machine="a-b", episode_limit=200)
+    q, random = np.full((*env.observation_space.nvec, 4), 2.0), np.random.default_rng(0)
+    lengths = []
+    for _ in range(300):
+        (here, _), over, steps = env.reset(), False, 0
+        while not over:
+            action = int(random.integers(4)) if random.random() < 0.1 else int(q[tuple(here)].argmax())
+            there, reward, done, cut, _ = env.step(action)
+            goal = reward + 0.9 * q[tuple(there)].max() * (not done)
+            q[tuple(here)][action] += 0.5 * (goal - q[tuple(here)][action])
+            here, over, steps = there, done or cut, steps + 1
+        lengths.append(steps)
+    assert np.mean(lengths[-50:]) < 1.5 * env.unwrapped.problem.shortest[0] < np.mean(lengths[:20])
