@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrm import graph
 from fastrm.errors import ConfigError
 from fastrm.experiment import Method
+from fastrm.machine import RewardMachine
 from fastrm.maps import GridMap
 from fastrm.parity import Curves
 from fastrm.results import Results
@@ -29,7 +31,7 @@ Array = npt.NDArray[Any]
 
 COLOURS = {"boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "file": "#009E73"}
 LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
-OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D1F", "#666666", "#5E4FA2")
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
@@ -62,7 +64,7 @@ def learning_curves(results: Results, title: str = "") -> Figure:
     groups = {key: mine for key, mine in results.groups("setup", "task", "label") if len(mine)}
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     steps, score = results["step"], results["score"]
-    with _style():
+    with style():
         columns = min(2 * len(setups), 4)
         legend = 0.17 * math.ceil(len(labels) / columns)
         size = 4.2 if len(setups) == 1 else 2.9
@@ -114,10 +116,11 @@ def _finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: 
         handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0, columnspacing=1.2
     )
     if title:
-        _title(figure, title)
+        put_title(figure, title)
 
 
-def _title(figure: Figure, title: str) -> None:
+def put_title(figure: Figure, title: str) -> None:
+    """Write a title above all panels."""
     figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center")
 
 
@@ -129,7 +132,7 @@ def parity_curves(curves: Sequence[Curves]) -> Figure:
         False: {"marker": "o", "linestyle": (0, (4, 1))}, True: {"marker": "^", "linestyle": (0, (1, 1))},
     }  # fmt: skip
     theirs: dict[str, Any] = {"color": "black", "linewidth": 0.8, "markersize": 2.2}
-    with _style():
+    with style():
         figure, axes = _panels(len(cells), len(algos), (1.85, 1.4), bottom=0.85, across=0.42, down=0.65)
         for one in curves:
             algo, _, shaped = one.algorithm.partition("-")
@@ -161,24 +164,25 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
     if not grids:
         raise ConfigError("no maps to draw")
     columns = min(5, len(grids))
-    rows = math.ceil(len(grids) / columns)
-    with _style():
-        figure = _figure(1.5 * columns, 1.65 * rows + 0.25)
+    rows, side = math.ceil(len(grids) / columns), 1.5 if len(grids) > 1 else 4.5
+    with style():
+        shape = max(grid.size[0] / grid.size[1] for _, grid in grids)
+        figure = new_figure(side * columns, (side * min(max(shape, 0.2), 4.0) + 0.15) * rows + 0.25)
         axes = figure.subplots(rows, columns, squeeze=False)
-        top = 1 - 0.43 / (1.65 * rows + 0.25)
+        top = 1 - 0.43 / figure.get_figheight()
         figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=top, wspace=0.05, hspace=0.12)
         for axis in axes.flat:
             axis.set_axis_off()
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
-            draw_map(axis, grid)
+            draw_map(axis, grid, side)
             axis.set_title(name, pad=2)
         if columns > 1:
-            _title(figure, "start: cross; objects: letters")
+            put_title(figure, "start: cross; objects: letters")
     return figure
 
 
-def draw_map(axis: Axes, grid: GridMap) -> None:
-    """Draw one map."""
+def draw_map(axis: Axes, grid: GridMap, side: float = 3.0) -> None:
+    """Draw one map on a panel of about `side` inches."""
     tiles = np.array([list(row) for row in grid.rows])
     axis.imshow(tiles == "X", cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest")
     for (row, column), there in grid.walls:
@@ -186,7 +190,7 @@ def draw_map(axis: Axes, grid: GridMap) -> None:
         ends = [column + 0.5 - down, column + 0.5], [row + 0.5 - right, row + 0.5]
         axis.plot(*ends, color="0.5", linewidth=1.2, solid_capstyle="butt")
     kinds = sorted({tile for tile in tiles.flat if tile not in "XA ."})
-    size = float(np.clip(250 / max(tiles.shape), 3, 14))
+    size = float(np.clip(60 * side / max(tiles.shape), 5, 16))
     for row, column in np.argwhere((tiles != "X") & (tiles != " ") & (tiles != ".")).tolist():
         tile = tiles[row, column]
         if tile == "A":
@@ -197,6 +201,43 @@ def draw_map(axis: Axes, grid: GridMap) -> None:
                 column, row, tile, color=colour, fontsize=size, fontweight="bold", ha="center", va="center_baseline"
             )
     axis.set_axis_off()
+
+
+def draw_machine(machine: RewardMachine) -> Figure:
+    """Draw a machine as a graph, as `graph.to_svg` does."""
+    drawing = graph.lay_out(machine)
+    with style():
+        from matplotlib.patches import Circle, PathPatch, Polygon
+        from matplotlib.path import Path as Curve
+
+        figure = new_figure(drawing.width / 72, drawing.height / 72)
+        axis = figure.add_axes((0, 0, 1, 1))
+        axis.set_xlim(0, drawing.width)
+        axis.set_ylim(drawing.height, 0)
+        axis.set_axis_off()
+        halo: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+        }
+        for arrow in drawing.arrows:
+            curve = Curve([arrow.begin, arrow.bend, arrow.end], [Curve.MOVETO, Curve.CURVE3, Curve.CURVE3])
+            axis.add_patch(PathPatch(curve, facecolor="none", edgecolor="0.27", linewidth=1.0))
+            axis.add_patch(Polygon(graph.arrow_head(arrow), facecolor="0.27", edgecolor="none"))
+        for node in drawing.nodes:
+            x, y = node.place
+            if node.start:
+                tip = x - graph.RADIUS
+                axis.annotate("", (tip, y), (tip - 18, y), arrowprops={"arrowstyle": "-|>", "color": "0.27"})
+            for radius in (graph.RADIUS, *((graph.RADIUS - 4,) if node.role != "state" else ())):
+                axis.add_patch(Circle((x, y), radius, facecolor=graph.COLOURS[node.role], edgecolor="0.13"))
+            axis.text(x, y, node.name, fontsize=9 if len(node.name) <= 6 else 6.5, ha="center", va="center")
+            for k, line in enumerate(node.below):
+                axis.text(x, y + graph.RADIUS + graph.LINE * (k + 0.8), line, fontsize=7.5, color="0.33", **halo)
+        for arrow in drawing.arrows:
+            text = "\n".join(arrow.text)
+            axis.text(*arrow.text_at, text, fontsize=7.5, color="#004a75", linespacing=1.0, **halo)
+    return figure
 
 
 def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -226,7 +267,7 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format of the path's suffix; the same figure gives the same bytes."""
     form = path.suffix.removeprefix(".")
-    with _style():
+    with style():
         try:
             figure.savefig(path, format=form, metadata=_TIMELESS[form])
         except OSError as problem:
@@ -240,7 +281,7 @@ def _panels(
     left, right, top = 0.5, 0.15, 0.45
     width = left + right + columns * size[0] + (columns - 1) * across
     height = top + bottom + rows * size[1] + (rows - 1) * down
-    figure = _figure(width, height)
+    figure = new_figure(width, height)
     axes = figure.subplots(rows, columns, squeeze=False)
     figure.subplots_adjust(
         left=left / width, right=1 - right / width, top=1 - top / height, bottom=bottom / height,
@@ -249,7 +290,14 @@ def _panels(
     return figure, axes
 
 
-def _style() -> Any:
+def style() -> Any:
+    """Return a context in which matplotlib draws in our style.
+
+    Raises
+    ------
+    ConfigError
+        When matplotlib is missing.
+    """
     try:
         import matplotlib
     except ImportError:
@@ -257,7 +305,8 @@ def _style() -> Any:
     return matplotlib.rc_context(STYLE)
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """Make an empty figure of a size in inches."""
     from matplotlib.figure import Figure  # not pyplot: nobody's backend is changed and nothing has to be closed
 
     return Figure(figsize=(width, height))

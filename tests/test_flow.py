@@ -6,12 +6,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "machine", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
+    "machine", "graph", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
     "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",
-    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "textplot", "env", "bench",
+    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "pictures", "movie",
+    "textplot", "env", "bench",
 ]  # fmt: skip
 
 

@@ -17,6 +17,8 @@ COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
     "claims": "what a result file says about the claims of the paper, and why",
     "plot": "the figures of a result file, and a summary as CSV",
+    "draw": "a machine, a map, or a learned policy as a picture; machines also as DOT and Mermaid",
+    "play": "walk a map with the arrow keys and see label, machine state and reward",
     "parity": "our curves and optima beside those published with the reference implementation",
     "info": "what a result file holds and where it came from",
     "merge": "join the files of shards",

@@ -16,6 +16,11 @@ def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a map and a machine."""
     parser.add_argument("map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
     parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that go with setups and tasks."""
     parser.add_argument("--size", type=int, help="side of a generated map (default 41)")
     parser.add_argument("--seed", type=int, help="seed of a generated map (default 0)")
     parser.add_argument("--kind", choices=KINDS, help="kind of a task's machine (default boolean)")

@@ -1,0 +1,92 @@
+"""``play``: walk a map with the keyboard and see label, machine state and reward."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.compiler import Problem
+
+KEYS = {
+    "\x1b[A": 0, "\x1b[C": 1, "\x1b[B": 2, "\x1b[D": 3, "w": 0, "d": 1, "s": 2, "a": 3, "k": 0, "l": 1, "j": 2, "h": 3,
+}  # fmt: skip
+HELP = "arrow keys (or w a s d, or h j k l) move; r begins again; q leaves"
+CLEAR = "\x1b[2J\x1b[H"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_map_and_machine(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Play until the user leaves or the input ends."""
+    from fastrm.compiler import compile
+
+    problem = compile(read_map(options), read_machine(options), options.profile, options.metric)
+    with keyboard() as read:
+        play(problem, read, sys.stdout.write, clear=CLEAR if sys.stdout.isatty() else "")
+    return 0
+
+
+def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
+    """Show the episode, take a key, move; an empty key ends it."""
+    from fastrm.kernels.tables import LIVE, SUCCESS
+
+    tables, total, steps, outcome, label, paid = problem.tables, 0.0, 0, LIVE, "", 0.0
+    s, u = tables.start, int(tables.first_u[0])
+    while True:
+        write(clear + show(problem, s))
+        state = {LIVE: "" if u == tables.n_u else problem.states[u][1], SUCCESS: "done"}.get(outcome, "failed")
+        write(f"state {state}   label {label or '-'}   reward {paid:g}   sum {total:g}   step {steps}\n")
+        write(f"{HELP}\n" if outcome == LIVE else "the episode is over; r begins again; q leaves\n")
+        key = read()
+        if key in ("", "q", "\x03", "\x04"):
+            return
+        if key == "r":
+            s, u = tables.start, int(tables.first_u[0])
+            total, steps, outcome, label, paid = 0.0, 0, LIVE, "", 0.0
+        elif key in KEYS and outcome == LIVE:
+            e = int(tables.event[s, KEYS[key]])
+            paid, outcome = float(tables.reward[e, u]), int(tables.outcome[e, u])
+            s, u = int(tables.next_s[s, KEYS[key]]), int(tables.delta[e, u])
+            row, column = problem.terrain.cells[s]
+            tile = problem.terrain.grid.rows[row][column]
+            label, total, steps = tile if tile in problem.terrain.grid.objects else "", total + paid, steps + 1
+
+
+def show(problem: Problem, s: int) -> str:
+    """Return the map as text, the agent as @."""
+    from fastrm import fences
+
+    grid = problem.terrain.grid
+    row, column = problem.terrain.cells[s].tolist()
+    rows = [line.replace("A", ".") for line in grid.rows]
+    rows[row] = rows[row][:column] + "@" + rows[row][column + 1 :]
+    return fences.write(rows, grid.walls) if grid.walls else "\n".join(rows) + "\n"
+
+
+@contextmanager
+def keyboard() -> Iterator[Callable[[], str]]:
+    """Read single keys from a terminal, or characters from a pipe."""
+    if not sys.stdin.isatty():
+        yield lambda: sys.stdin.read(1).strip("\n") or sys.stdin.read(1)
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setcbreak(sys.stdin.fileno())
+        yield read_key
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def read_key() -> str:
+    """Read one key; an arrow is three characters."""
+    key = sys.stdin.read(1)
+    return key + sys.stdin.read(2) if key == "\x1b" else key

@@ -1,0 +1,123 @@
+"""An episode as an animated GIF: the agent on its map, the states of the machine beside it. Needs Pillow."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastrm.compiler import Problem
+from fastrm.errors import ConfigError
+from fastrm.kernels.tables import LIVE, N_ACTIONS
+from fastrm.plots import OBJECT_COLOURS
+
+Cell = tuple[int, int]
+SIDE, PANEL, LINE = 480, 230, 22
+"""Pixels of the map's longer side, of the panel beside it, and of a line of text."""
+_GREY, _DARK, _BLUE, _WHITE = (140, 140, 140), (40, 40, 40), (0, 114, 178), (255, 255, 255)
+
+
+class Moment(NamedTuple):
+    """One step of an episode."""
+
+    cell: Cell
+    state: int
+    """Column of the machine state, the number of states when the episode is over."""
+    label: str
+    paid: float
+    """Sum of the rewards so far."""
+
+
+def replay(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
+    """Follow cells that an agent visited, and tell what its machine did meanwhile."""
+    tables = problem.tables
+    number = {(row, column): k for k, (row, column) in enumerate(problem.terrain.cells.tolist())}
+    u, paid = int(tables.first_u[machine]), 0.0
+    yield Moment(path[0], u, "", 0.0)
+    for here, there in itertools.pairwise(path):
+        s, s_next = number[here], number[there]
+        actions = [a for a in range(N_ACTIONS) if tables.next_s[s, a] == s_next]
+        if not actions:
+            raise ConfigError(f"no move leads from {here} to {there}")
+        e = int(tables.event[s, actions[0]])
+        paid += float(tables.reward[e, u])
+        over = tables.outcome[e, u] != LIVE
+        u = tables.n_u if over else int(tables.delta[e, u])
+        tile = problem.terrain.grid.rows[there[0]][there[1]]
+        yield Moment(there, u, tile if tile in problem.terrain.grid.objects else "", paid)
+        if over:
+            return
+
+
+def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds: int = 120) -> None:
+    """Write an episode as an animated GIF.
+
+    Raises
+    ------
+    ConfigError
+        When Pillow is missing or the file cannot be written.
+    """
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise ConfigError("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
+    grid = problem.terrain.grid
+    pixels = max(2, SIDE // max(grid.size))
+    names = [name for _, name in problem.states[: problem.tables.n_u]] + ["(over)"]
+    height = max(grid.size[0] * pixels, LINE * (len(names) + 6))
+    ground = Image.new("RGB", (grid.size[1] * pixels + PANEL, height), _WHITE)
+    small, large = (ImageFont.load_default(size=size) for size in (14, max(8, min(20, pixels))))
+    _draw_ground(ImageDraw.Draw(ground), problem, pixels, large)
+    frames, trail = [], []
+    for k, moment in enumerate(replay(problem, path)):
+        trail.append(_centre(moment.cell, pixels))
+        frame = ground.copy()
+        pen = ImageDraw.Draw(frame)
+        if len(trail) > 1:
+            pen.line(trail, fill=(213, 94, 0), width=max(2, pixels // 4))
+        x, y = trail[-1]
+        radius = max(3, int(pixels * 0.4))
+        pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=_DARK)
+        left = grid.size[1] * pixels + 14
+        said = (f"step {k}", f"label {moment.label or '-'}", f"reward {moment.paid:.6g}", "", "machine state")
+        for row, text in enumerate(said):
+            pen.text((left, 8 + LINE * row), text, fill=_DARK, font=small)
+        for row, name in enumerate(names):
+            here = row == moment.state
+            box = (left, 8 + LINE * (row + 5), left + PANEL - 30, 4 + LINE * (row + 6))
+            if here:
+                pen.rectangle(box, fill=_BLUE)
+            pen.text((left + 6, 8 + LINE * (row + 5)), name, fill=_WHITE if here else _GREY, font=small)
+        frames.append(frame.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+    pauses = [milliseconds] * (len(frames) - 1) + [10 * milliseconds]
+    try:
+        frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0)
+    except OSError as problem_:
+        raise ConfigError(f"{out}: cannot be written: {problem_.strerror or problem_}") from None
+
+
+def _draw_ground(pen: Any, problem: Problem, pixels: int, font: Any) -> None:
+    """Paint walls and objects."""
+    grid = problem.terrain.grid
+    for row, column in np.argwhere(grid.tiles == ord("X")).tolist():
+        pen.rectangle(_square((row, column), pixels), fill=_GREY)
+    for (row, column), there in grid.walls:
+        down, right = there[0] - row, there[1] - column
+        corner = ((column + 1) * pixels, (row + 1) * pixels)
+        pen.line([corner, (corner[0] - down * pixels, corner[1] - right * pixels)], fill=_GREY, width=3)
+    for k, (letter, cells) in enumerate(grid.objects.items()):
+        for cell in cells:
+            pen.text(
+                _centre(cell, pixels), letter, fill=OBJECT_COLOURS[k % len(OBJECT_COLOURS)], font=font, anchor="mm"
+            )
+
+
+def _centre(cell: Cell, pixels: int) -> tuple[int, int]:
+    return cell[1] * pixels + pixels // 2, cell[0] * pixels + pixels // 2
+
+
+def _square(cell: Cell, pixels: int) -> tuple[int, int, int, int]:
+    return cell[1] * pixels, cell[0] * pixels, (cell[1] + 1) * pixels - 1, (cell[0] + 1) * pixels - 1

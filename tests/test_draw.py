@@ -1,0 +1,152 @@
+"""Pictures of machines, maps and policies, and how bad requests are refused."""
+
+import io
+import math
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fastrm import ConfigError, GridMap, RewardMachine, compile, train
+from fastrm.bench.__main__ import main
+from fastrm.bench.play import play
+from fastrm.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
+from fastrm.movie import replay
+from fastrm.pictures import draw_learning, visits
+
+ANY_ORDER = (
+    "start 0\nsuccess done\n"
+    + "".join(
+        f"{have or 0} -> {'done' if len(have) == 2 else ''.join(sorted(have + x))} when {x} reward 0\n"
+        for have in ("", "a", "b", "c", "ab", "ac", "bc")
+        for x in "abc"
+        if x not in have
+    )
+    + "".join(f"{have or 0} -> {have or 0} otherwise\n" for have in ("", "a", "b", "c", "ab", "ac", "bc"))
+)
+MACHINES = {
+    "sequence": RewardMachine.sequence("a-b-c", kind="numeric-boolean"),
+    "any order": RewardMachine.parse(ANY_ORDER),
+    "loops": RewardMachine.parse(
+        "start u\nsuccess done\nfailure lost\nu -> v when a\nu -> lost when n\nu -> u otherwise\nv -> u when b\n"
+        "v -> done when c reward 1\nv -> v otherwise"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_two_states_overlap_and_everything_is_inside(name):
+    drawing = lay_out(MACHINES[name])
+    places = [node.place for node in drawing.nodes]
+    for k, here in enumerate(places):
+        assert all(math.dist(here, there) > 2.5 * RADIUS for there in places[:k])
+    for x, y in [*places, *(arrow.text_at for arrow in drawing.arrows), *(arrow.end for arrow in drawing.arrows)]:
+        assert 0 < x < drawing.width and 0 < y < drawing.height
+    for arrow in drawing.arrows:  # arrows begin and end at the rim of a state
+        for end in (arrow.begin, arrow.end):
+            assert min(abs(math.dist(end, place) - RADIUS) for place in places) < 1e-6
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_every_state_and_edge_is_in_every_form(name):
+    machine = MACHINES[name]
+    svg = ElementTree.fromstring(to_svg(machine))
+    texts = [element.text for element in svg.iter() if element.tag.endswith("text")]
+    for state in (*machine.states, *machine.success, *machine.failure):
+        assert state in texts and f'"{state}"' in to_dot(machine) and state in to_mermaid(machine)
+    assert sum(" / " in text for text in texts) == len(machine.edges)
+    pairs = {(edge.source, edge.target) for edge in machine.edges}
+    assert to_dot(machine).count("->") == len(pairs)
+    assert to_mermaid(machine).count("-->") == len(pairs) + 1 + len(machine.success) + len(machine.failure)
+
+
+def test_markup_in_guards_is_escaped():
+    machine = RewardMachine.parse("start u\nsuccess e\nu -> e when a & d(b) < 3\nu -> u otherwise")
+    assert "&amp;" in to_svg(machine) and "&lt; 3" in to_svg(machine)
+    ElementTree.fromstring(to_svg(machine))
+
+
+def test_visits_count_the_steps_of_a_good_policy_along_its_path():
+    problem = compile(GridMap.generate("1a1b", size=9, seed=1), RewardMachine.sequence("a-b"))
+    run = train(problem, "crm", steps=60_000, seed=0)
+    count = visits(problem, run.q, epsilon=0.0)
+    cells = {tuple(cell) for cell in problem.terrain.cells[count.sum(axis=1) > 0].tolist()}
+    assert cells >= set(run.greedy_path) - {run.greedy_path[-1]}
+    start, total = problem.tables.start, 256 * 2000
+    assert count.sum() == pytest.approx(total * problem.shortest[0] / (problem.shortest[0] + 1), rel=0.02)
+    assert count[start, 0] >= total / (problem.shortest[0] + 1) * 0.9
+    assert np.array_equal(count, visits(problem, run.q, epsilon=0.0))
+    figure = draw_learning(problem, run)
+    assert len(figure.axes) == 2 * 3 + 2 * 2  # and the colour bars
+    with pytest.raises(ConfigError, match="HRM keeps values per option"):
+        draw_learning(problem, train(problem, "hrm", steps=1000, seed=0, tick=100))
+
+
+@pytest.mark.parametrize("name", ["m.png", "m.pdf", "m.svg", "m.dot", "m.mmd"])
+def test_a_machine_is_drawn_by_the_command(tmp_path, name, capsys):
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        assert main(["draw", "--machine", "a-b-c", "--kind", "numeric", "--out", str(tmp_path / folder / name)]) == 0
+    assert (tmp_path / "x" / name).read_bytes() == (tmp_path / "y" / name).read_bytes() != b""
+
+
+def test_maps_and_policies_are_drawn_by_the_command(tmp_path, capsys):
+    small = ["--map", "1a1b", "--size", "9", "--out", str(tmp_path / "x.png")]
+    assert main(["draw", *small]) == 0
+    plain = (tmp_path / "x.png").read_bytes()
+    assert main(["draw", *small, "--machine", "a-b", "--learn", "crm", "--steps", "20000"]) == 0
+    assert plain.startswith(b"\x89PNG") and (tmp_path / "x.png").read_bytes() != plain
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x.png"], "name --machine, --map"),
+        (["--machine", "a", "--out", "x.jpg"], "must end in .png"),
+        (["--machine", "a", "--out", "x.gif"], "add --learn"),
+        (["--machine", "a", "--map", "1a", "--out", "x.png"], "together need --learn"),
+        (["--machine", "a", "--learn", "crm", "--out", "x.png"], "--learn needs --map and --machine"),
+        (["--map", "1a", "--out", "x.dot"], "dot is for machines"),
+        (["--machine", "gone.rm", "--out", "x.png"], "gone.rm: cannot be read"),
+        (["--machine", "a", "--out", "/nowhere/x.dot"], "/nowhere/x.dot: cannot be written"),
+        (["--machine", "a", "--out", "/nowhere/x.png"], "/nowhere/x.png: cannot be written"),
+    ],
+)
+def test_bad_requests_are_refused_in_one_line(capsys, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["draw", *arguments]) == 2
+    printed = capsys.readouterr().err
+    assert message in printed and printed.count("\n") == 1
+
+
+def test_an_episode_becomes_an_animation_with_a_frame_a_step(tmp_path, capsys):
+    out = tmp_path / "x.gif"
+    small = ["--map", "1a1b", "--size", "9", "--machine", "a-b", "--learn", "crm", "--steps", "60000"]
+    assert main(["draw", *small, "--out", str(out)]) == 0
+    problem = compile(GridMap.generate("1a1b", size=9, seed=0), RewardMachine.sequence("a-b"))
+    with Image.open(out) as film:
+        assert film.n_frames == problem.shortest[0] + 1
+
+
+def test_a_replay_follows_the_machine():
+    problem = compile(GridMap.parse("XXXXXX\nXA abX\nXXXXXX"), RewardMachine.sequence("a-b", kind="numeric"))
+    moments = list(replay(problem, [(1, 1), (1, 1), (1, 2), (1, 3), (1, 4)]))
+    assert [moment.state for moment in moments] == [0, 0, 0, 1, 2]
+    assert [moment.label for moment in moments] == ["", "", "", "a", "b"]
+    assert [moment.paid for moment in moments] == [0, -2, -3, -3, 9997]
+    with pytest.raises(ConfigError, match="no move leads"):
+        list(replay(problem, [(1, 1), (1, 3)]))
+
+
+def test_playing_shows_label_state_and_reward(capsys, monkeypatch):
+    problem = compile(GridMap.parse("XXXXXX\nXA abX\nXXXXXX"), RewardMachine.sequence("a-b", kind="numeric"))
+    keys, shown = iter(["d", "\x1b[C", "x", "l", "d", "r", "q"]), []
+    play(problem, lambda: next(keys), shown.append)
+    text = "".join(shown)
+    assert "X.@abX" in text and "state u1   label a   reward 0   sum -1   step 2" in text
+    assert "state done   label b   reward 10000   sum 9999   step 3\nthe episode is over" in text
+    assert text.count("step 0") == 2
+    monkeypatch.setattr("sys.stdin", io.StringIO("d\nd\n"))
+    assert main(["play", "1a1b", "a-b", "--size", "7"]) == 0
+    assert "step 2" in capsys.readouterr().out
