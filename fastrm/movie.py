@@ -17,6 +17,8 @@ from fastrm.plots import OBJECT_COLOURS
 Cell = tuple[int, int]
 SIDE, PANEL, LINE = 480, 230, 22
 """Pixels of the map's longer side, of the panel beside it, and of a line of text."""
+MAX_FRAMES = 400
+"""An episode that goes on for longer is cut there."""
 _GREY, _DARK, _BLUE, _WHITE = (140, 140, 140), (40, 40, 40), (0, 114, 178), (255, 255, 255)
 
 
@@ -72,7 +74,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
     small, large = (ImageFont.load_default(size=size) for size in (14, max(8, min(20, pixels))))
     _draw_ground(ImageDraw.Draw(ground), problem, pixels, large)
     frames, trail = [], []
-    for k, moment in enumerate(replay(problem, path)):
+    for k, moment in enumerate(replay(problem, path[:MAX_FRAMES])):
         trail.append(_centre(moment.cell, pixels))
         frame = ground.copy()
         pen = ImageDraw.Draw(frame)

@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
     parser.add_argument("--map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
     parser.add_argument("--learn", choices=("qrm", "crm"), help="with both: train, then draw policy, values and visits")
-    parser.add_argument("--steps", type=int, default=500_000, metavar="N", help="steps of --learn (default 500 000)")
+    parser.add_argument(
+        "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
+    )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE",
         help="picture.png, .pdf or .svg; for a machine also .dot, .mmd (Mermaid); with --learn also .gif, an episode",
