@@ -47,7 +47,7 @@ def as_claimed(plan, grid, task, label, seed):
     }
 
 
-def make_file(path, turn=lambda run: None, plan=PLAN, runs=None):
+def make_file(path, turn=lambda run: None, plan=PLAN, runs=None, **attributes):
     """Write a result file of runs as claimed, after `turn` has changed what it wants to."""
     frame = empty_frame(plan, plan.count)
     frame["run"][:] = np.arange(plan.count)
@@ -66,7 +66,7 @@ def make_file(path, turn=lambda run: None, plan=PLAN, runs=None):
     frame["error"] = np.where(failed, b"broke", b"")
     if runs is not None:
         frame = {name: column[runs] for name, column in frame.items()}
-    path.write_bytes(pack(plan, [frame], provenance(plan, "2026-01-01")))
+    path.write_bytes(pack(plan, [frame], provenance(plan, "2026-01-01") | attributes))
     return path
 
 
@@ -221,3 +221,10 @@ def test_the_command_prints_the_same_bytes_every_time(tmp_path, capsys):
             assert main(["claims", *arguments]) == 0
             said.append(capsys.readouterr())
         assert said[0] == said[1] and said[0].out and not said[0].err
+
+
+def test_files_of_different_semantics_are_not_set_side_by_side(tmp_path, capsys):
+    paths = [str(make_file(tmp_path / "one.h5")), str(make_file(tmp_path / "two.h5", semantics='{"crm": 2}'))]
+    assert main(["claims", *paths]) == 2
+    printed = capsys.readouterr().err
+    assert "two.h5: semantics" in printed and "they do not compare" in printed and printed.count("\n") == 1

@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 
+from fastrm.errors import ConfigError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -22,6 +24,10 @@ def run(options: argparse.Namespace) -> int:
     from fastrm.results import load
 
     loaded = [load(path) for path in options.files]
+    for path, results in zip(options.files, loaded, strict=True):
+        mine, first = (str(one.attributes["semantics"]) for one in (results, loaded[0]))
+        if mine != first:
+            raise ConfigError(f"{path}: semantics {mine}, but {options.files[0]} has {first}; they do not compare")
     judged = [Judged(path, results.complete, judge(results))
               for path, results in zip(options.files, loaded, strict=True)]  # fmt: skip
     for path, results in zip(options.files, loaded, strict=True):

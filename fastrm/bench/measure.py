@@ -18,6 +18,7 @@ from typing import Any
 
 from fastrm import FastrmError, GridMap, RewardMachine, compile
 from fastrm.bench import climit
+from fastrm.bench.measure_env import environments
 from fastrm.compiler import Problem
 from fastrm.guards import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
 from fastrm.machine import KINDS, Kind
@@ -40,7 +41,10 @@ def everything(steps: int, repeats: int) -> Figures:
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
         "grid_side": [side_row(side, steps // 2, repeats) for side in SIDES],
     }
-    return {"kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s}
+    return {
+        "kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s,
+        "vector_environment": environments(repeats),
+    }  # fmt: skip
 
 
 def paper_problem(kind: Kind, size: int = 41) -> Problem:

@@ -45,6 +45,11 @@ def print_speed(report: dict[str, Any]) -> None:
         table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in ("qrm", "crm", "hrm")))
     console.print(table)
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
+    if envs := report["vector_environment"]:
+        console.print(
+            f"{envs['environments']} environments in one: {envs['steps_per_s'] / 1e6:.1f} M steps/s, "
+            f"{envs['vs_sync']:.0f} x SyncVectorEnv"
+        )
     cold = report["cold_compile_s"]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in cold.items())
     console.print(f"compiling everything without a cache: {sum(cold.values()):.1f} s ({parts})")
