@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from fastrm import formats
+from fastrm import formats, ltlf
 from fastrm.config import check_choice, check_number
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place
 from fastrm.formats.draft import Draft, Edge
@@ -77,6 +77,38 @@ class RewardMachine(Draft):
     def load(cls, path: str | Path) -> Self:
         """Read a machine file; see `parse`."""
         return cls.parse(read_text(path, MachineError), str(path))
+
+    @classmethod
+    def from_ltlf(cls, formula: str, *, reward: float = 1.0, failure_reward: float = 0.0) -> Self:
+        """Build the smallest machine that watches a formula of linear temporal logic on finite traces.
+
+        The episode succeeds at the first prefix that satisfies it, and fails where no continuation can. Operators are
+        ``! & | -> <->``, ``X`` (next), ``N`` (next, if there is one), ``F`` (eventually), ``G`` (always), ``U``
+        (until), ``R`` (release) and ``W`` (weak until); propositions are object letters, of which at most one holds at
+        a time.
+
+        >>> print(RewardMachine.from_ltlf("F(a & F b) & G !n").write(), end="")
+        name    LTLf F(a & F b) & G !n
+        states  u0 u1
+        start   u0
+        success done
+        failure failed
+        <BLANKLINE>
+        u0 -> u1      when a     reward 0
+        u0 -> failed  when n     reward 0
+        u0 -> u0      otherwise  reward 0
+        u1 -> done    when b     reward 1
+        u1 -> failed  when n     reward 0
+        u1 -> u1      otherwise  reward 0
+
+        Raises
+        ------
+        MachineError
+            Naming the place in the formula, or that nothing satisfies it.
+        """
+        for name, value in (("reward", reward), ("failure_reward", failure_reward)):
+            check_number(name, value)
+        return cls.from_draft(ltlf.build(formula, float(reward), float(failure_reward)))
 
     @classmethod
     def from_draft(cls, draft: Draft) -> Self:

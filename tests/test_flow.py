@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "machine", "graph", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
+    "ltlf", "machine", "graph", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
     "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",

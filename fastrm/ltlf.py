@@ -1,0 +1,320 @@
+"""Linear temporal logic on finite traces, made into the smallest machine that watches it.
+
+A trace is what the agent reads, one label or none after every move. A formula is *progressed* by a label into what the
+rest of the trace must satisfy. Two marks keep the end of the trace apart: *more* (there is a rest) and *end* (there is
+none); with them the rules are
+
+    prog(X f) = f & more                       prog(N f) = f | end
+    prog(F f) = prog(f) | (F f & more)         prog(f U g) = prog(g) | (prog(f) & f U g & more)
+    prog(G f) = prog(f) & (G f | end)          prog(f R g) = prog(g) & (prog(f) | f R g | end)
+
+The trace read so far satisfies the formula when what is left of it holds of an empty rest. Formulas are kept in
+negation normal form, and as states told apart as alternatives of what must hold together; states from which nothing
+satisfies become one failure, and states that no continuation can tell apart are merged.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fastrm.errors import MachineError
+from fastrm.formats.draft import Draft, Edge
+from fastrm.guards import Chain, Expression, Number, Otherwise, Proposition
+
+MAX_STATES = 2000
+MAX_LENGTH = 2000
+MAX_DEPTH = 40
+UNARY = {"!": "not", "X": "strong next", "N": "weak next", "F": "eventually", "G": "always"}
+BINARY = {"U": "until", "R": "release", "W": "weak until"}
+_LEVELS = (("<->",), ("->",), ("|",), ("&",), tuple(BINARY))
+_TOKEN = re.compile(r"\s*(<->|->|[A-Za-z_]\w*|[!&|()]|\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A node: an operator and its operands, or a literal."""
+
+    sign: str
+    parts: tuple[Formula, ...] = ()
+    name: str = ""
+
+
+TRUE, FALSE = Formula("true"), Formula("false")
+MORE, END = Formula("more"), Formula("end")
+State = frozenset[frozenset[Formula]]
+"""A formula as alternatives of what must hold together."""
+
+
+def parse(text: str) -> Formula:
+    """Read a formula into negation normal form.
+
+    Raises
+    ------
+    MachineError
+        Naming the place in the text.
+    """
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """Recursive descent over tokens that know their place."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str) or len(text) > MAX_LENGTH:
+            raise MachineError(f"a formula is text of at most {MAX_LENGTH} characters")
+        self.text = text
+        self.tokens = [(m[1], m.start(1)) for m in _TOKEN.finditer(text)]
+        self.at, self.depth = 0, 0
+
+    def parse(self) -> Formula:
+        formula = self.level(0)
+        if self.at < len(self.tokens):
+            raise self.error("expected an operator or the end")
+        return _normal(formula, True)
+
+    def peek(self) -> str:
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def error(self, what: str) -> MachineError:
+        found, column = self.tokens[self.at] if self.at < len(self.tokens) else ("the end", len(self.text))
+        known = "operators are ! & | -> <-> X N F G U R W, propositions single letters"
+        return MachineError(f"formula, column {column + 1}: {what}, found {found!r}; {known}")
+
+    def level(self, k: int) -> Formula:
+        if k == len(_LEVELS):
+            return self.unary()
+        self.depth += 1
+        if self.depth > 6 * MAX_DEPTH:
+            raise self.error("too deeply nested")
+        left = self.level(k + 1)
+        if self.peek() in _LEVELS[k]:
+            sign = self.peek()
+            self.at += 1
+            right = self.level(k if sign in ("->", *BINARY) else k + 1)  # these group to the right
+            left = Formula(sign, (left, right))
+            while self.peek() in _LEVELS[k]:
+                sign = self.peek()
+                self.at += 1
+                left = Formula(sign, (left, self.level(k + 1)))
+        self.depth -= 1
+        return left
+
+    def unary(self) -> Formula:
+        token = self.peek()
+        if token in UNARY:
+            self.at += 1
+            self.depth += 1
+            if self.depth > 6 * MAX_DEPTH:
+                raise self.error("too deeply nested")
+            inner = self.unary()
+            self.depth -= 1
+            return Formula(token, (inner,))
+        if token == "(":
+            self.at += 1
+            inner = self.level(0)
+            if self.peek() != ")":
+                raise self.error("expected )")
+            self.at += 1
+            return inner
+        if token in ("true", "false"):
+            self.at += 1
+            return Formula(token)
+        if re.fullmatch(r"[a-z]|H", token):
+            self.at += 1
+            return Formula("is", name=token)
+        raise self.error("expected a formula")
+
+
+def _normal(f: Formula, positive: bool) -> Formula:
+    """Push negations down to the literals; -> and <-> and W are written out."""
+    if f.sign in ("true", "false"):
+        return TRUE if (f.sign == "true") == positive else FALSE
+    if f.sign == "is":
+        return f if positive else Formula("is not", name=f.name)
+    if f.sign == "!":
+        return _normal(f.parts[0], not positive)
+    if f.sign in ("X", "N", "F", "G"):
+        other = {"X": "N", "N": "X", "F": "G", "G": "F"}[f.sign]
+        return Formula(f.sign if positive else other, (_normal(f.parts[0], positive),))
+    left, right = f.parts
+    if f.sign == "->":
+        return _normal(Formula("|", (Formula("!", (left,)), right)), positive)
+    if f.sign == "<->":
+        return _normal(Formula("&", (Formula("->", (left, right)), Formula("->", (right, left)))), positive)
+    if f.sign == "W":  # f W g: g releases f | g
+        return _normal(Formula("R", (right, Formula("|", (left, right)))), positive)
+    other = {"&": "|", "|": "&", "U": "R", "R": "U"}[f.sign]
+    return Formula(f.sign if positive else other, (_normal(left, positive), _normal(right, positive)))
+
+
+def _both(one: State, two: State) -> State:
+    return _shortest({a | b for a in one for b in two})
+
+
+def _either(one: State, two: State) -> State:
+    return _shortest(one | two)
+
+
+def _shortest(alternatives: set[frozenset[Formula]] | State) -> State:
+    """Drop alternatives that contradict themselves or ask for more than another."""
+    fine = [a for a in alternatives if not (MORE in a and END in a)]
+    return frozenset(a for a in fine if not any(b < a for b in fine))
+
+
+_YES: State = frozenset({frozenset()})
+_NO: State = frozenset()
+
+
+def _as_state(f: Formula) -> State:
+    if f.sign == "&":
+        return _both(_as_state(f.parts[0]), _as_state(f.parts[1]))
+    if f.sign == "|":
+        return _either(_as_state(f.parts[0]), _as_state(f.parts[1]))
+    return _YES if f == TRUE else _NO if f == FALSE else frozenset({frozenset({f})})
+
+
+@lru_cache(maxsize=100_000)
+def _progress(f: Formula, label: str) -> State:
+    """Return what the rest of a trace must satisfy after a label ("" for none)."""
+    match f.sign:
+        case "true" | "more":
+            return _YES
+        case "false" | "end":
+            return _NO
+        case "is":
+            return _YES if f.name == label else _NO
+        case "is not":
+            return _NO if f.name == label else _YES
+        case "&":
+            return _both(_progress(f.parts[0], label), _progress(f.parts[1], label))
+        case "|":
+            return _either(_progress(f.parts[0], label), _progress(f.parts[1], label))
+        case "X":
+            return _both(_as_state(f.parts[0]), _as_state(MORE))
+        case "N":
+            return _either(_as_state(f.parts[0]), _as_state(END))
+        case "F":
+            return _either(_progress(f.parts[0], label), _both(_as_state(f), _as_state(MORE)))
+        case "G":
+            return _both(_progress(f.parts[0], label), _either(_as_state(f), _as_state(END)))
+        case "U":
+            stay = _both(_progress(f.parts[0], label), _both(_as_state(f), _as_state(MORE)))
+            return _either(_progress(f.parts[1], label), stay)
+        case _:  # R
+            stay = _either(_progress(f.parts[0], label), _either(_as_state(f), _as_state(END)))
+            return _both(_progress(f.parts[1], label), stay)
+
+
+def _step(state: State, label: str) -> State:
+    found: State = _NO
+    for together in state:
+        rest = _YES
+        for f in together:
+            rest = _both(rest, _progress(f, label))
+        found = _either(found, rest)
+    return found
+
+
+def _satisfied(state: State) -> bool:
+    """Whether an empty rest will do."""
+    return any(all(f == END for f in together) for together in state)
+
+
+def build(text: str, success_reward: float, failure_reward: float) -> Draft:
+    """Make the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can follow.
+
+    Raises
+    ------
+    MachineError
+        When the text is not a formula, nothing satisfies it, or it needs too many states.
+    """
+    formula = parse(text)
+    labels = sorted(set(re.findall(r"\b(?:[a-z]|H)\b", text)))
+    start = _as_state(formula)
+    moves = _explore(start, ["", *labels], text)
+    alive = _alive(moves)
+    if 0 not in alive:
+        raise MachineError(f"formula {text!r}: nothing satisfies it (at most one object stands on a cell)")
+    part = _minimal(moves, alive)
+    order = list(dict.fromkeys(part[k] for k in sorted(alive)))
+    name = {block: f"u{i}" for i, block in enumerate(order)}
+    first = {block: min(k for k in alive if part[k] == block) for block in order}
+    edges: list[Edge] = []
+    fails = False
+    for block in order:
+        ways = {label: _target(moves[first[block]][label], alive, part, name) for label in ("", *labels)}
+        fails |= "failed" in ways.values()
+        for target in dict.fromkeys(ways.values()):
+            asked = [label for label in labels if ways[label] == target]
+            if target != ways[""]:
+                guard: Expression = Proposition(asked[0])
+                if len(asked) > 1:
+                    guard = Chain("|", tuple(Proposition(label) for label in asked))
+                edges.append(Edge(name[block], target, guard, _pays(target, success_reward, failure_reward)))
+        edges.append(Edge(name[block], ways[""], Otherwise(), _pays(ways[""], success_reward, failure_reward)))
+    return Draft(
+        start=name[part[0]], states=tuple(name.values()), edges=tuple(edges), success=("done",),
+        failure=("failed",) if fails else (), name=_name(text), source="<formula>",
+    )  # fmt: skip
+
+
+def _pays(target: str, success: float, failure: float) -> Number:
+    return Number({"done": success, "failed": failure}.get(target, 0.0))
+
+
+def _name(text: str) -> str:
+    """Return the formula as a name; arrows mean edges there."""
+    return f"LTLf {' '.join(text.replace('<->', ' iff ').replace('->', ' implies ').split())}"
+
+
+DONE = -1
+
+
+def _explore(start: State, labels: list[str], text: str) -> list[dict[str, int]]:
+    """Return where every label leads from every state, `DONE` where the formula is satisfied."""
+    number, todo, moves = {start: 0}, [start], list[dict[str, int]]()
+    while todo:
+        state, ways = todo.pop(0), dict[str, int]()
+        for label in labels:
+            rest = _step(state, label)
+            if _satisfied(rest):
+                ways[label] = DONE
+                continue
+            if rest not in number:
+                number[rest] = len(number)
+                todo.append(rest)
+                if len(number) > MAX_STATES:
+                    raise MachineError(f"formula {text[:60]!r}: needs more than {MAX_STATES} states")
+            ways[label] = number[rest]
+        moves.append(ways)
+    return moves
+
+
+def _alive(moves: list[dict[str, int]]) -> set[int]:
+    """Return the states from which the formula can still be satisfied."""
+    alive: set[int] = set()
+    size = -1
+    while len(alive) != size:
+        size = len(alive)
+        alive |= {k for k, ways in enumerate(moves) if any(v == DONE or v in alive for v in ways.values())}
+    return alive
+
+
+def _minimal(moves: list[dict[str, int]], alive: set[int]) -> dict[int, int]:
+    """Return blocks of states that no continuation can tell apart (Moore's refinement)."""
+    part = dict.fromkeys(alive, 0)
+    while True:
+        seen: dict[tuple[int, ...], int] = {}
+        refined = {}
+        for k in sorted(alive):
+            ways = (v if v == DONE else part.get(v, -2) for v in moves[k].values())
+            refined[k] = seen.setdefault((part[k], *ways), len(seen))
+        if len(set(refined.values())) == len(set(part.values())):
+            return part
+        part = refined
+
+
+def _target(state: int, alive: set[int], part: dict[int, int], name: dict[int, str]) -> str:
+    return "done" if state == DONE else name[part[state]] if state in alive else "failed"
