@@ -1,13 +1,14 @@
 """Reward machines as graphs: a layout of our own, SVG, and the text forms of DOT and Mermaid. Nothing else is needed.
 
 States stand in columns by their distance from the start and are ordered within a column so that edges cross little (a
-few rounds of sorting by the mean height of their neighbours). Edges that stay in a state are written below it.
+few rounds of sorting by the mean height of their neighbours). Edges that stay in a state are written below it, and so
+are edges to a failure that many states lead to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -17,11 +18,15 @@ from fastrm.machine import RewardMachine
 ACROSS, DOWN, RADIUS, MARGIN, LINE = 190.0, 120.0, 26.0, 20.0, 12.0
 SIZE = 10.0
 """Height of the letters on edges."""
+MANY = 2
+"""Edges to a failure state beyond which they are written below their states instead of drawn."""
 _ROUNDS = 8
 _WIDE = 0.58  # width of a letter, as a share of its height
 COLOURS = {"state": "#ffffff", "success": "#d5efe3", "failure": "#f8dcc8"}
 
 Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+_SHARES = (0.34, 0.5, 0.25, 0.62, 0.42, 0.7, 0.18, 0.8)  # where along an edge its text may stand, best first
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,9 @@ def lay_out(machine: RewardMachine) -> Drawing:
     """Place the states and edges of a machine."""
     joined = dict(_joined(machine))
     columns = _columns(machine, joined)
+    crowded = {v for v in machine.failure if sum(target == v for _, target in joined) > MANY}
     tallest = max(len(column) for column in columns)
-    stay = {u: tuple(joined.get((u, u), ())) for column in columns for u in column}
+    stay = {u: tuple(_below(u, joined, crowded)) for column in columns for u in column}
     below = max((len(lines) for lines in stay.values()), default=0)
     down = DOWN + LINE * max(0, below - 1)
     widest = max((len(line) for (u, v), lines in joined.items() if u != v for line in lines), default=0)
@@ -79,11 +85,14 @@ def lay_out(machine: RewardMachine) -> Drawing:
         for column in columns
         for u in column
     ]  # fmt: skip
-    arrows = [
-        _arrow(places[u], places[v], tuple(lines), depth[v] - depth[u], (v, u) in joined)
-        for (u, v), lines in joined.items()
-        if u != v
-    ]
+    taken = [(x, y, 2 * RADIUS, 2 * RADIUS) for x, y in places.values()]
+    taken += [_box((x, y + RADIUS + LINE * (1 + len(stay[u])) / 2), stay[u]) for u, (x, y) in places.items() if stay[u]]
+    arrows = []
+    for (u, v), lines in joined.items():
+        if u != v and v not in crowded:
+            arrow = _arrow(places[u], places[v], tuple(lines), depth[v] - depth[u], (v, u) in joined, taken)
+            arrows.append(arrow)
+            taken.append(_box(arrow.text_at, arrow.text))
     rightmost = max(x for x, _ in places.values()) + 2 * RADIUS
     text_right = max(
         (max(len(line) for line in n.below) * SIZE * _WIDE / 2 + n.place[0] for n in nodes if n.below), default=0
@@ -109,12 +118,19 @@ def _joined(machine: RewardMachine) -> Iterator[tuple[tuple[str, str], list[str]
     yield from texts.items()
 
 
+def _below(u: str, joined: dict[tuple[str, str], list[str]], crowded: set[str]) -> Iterator[str]:
+    """Yield the edges that are written below a state: those that stay, and those to a failure that many lead to."""
+    yield from joined.get((u, u), ())
+    for v in sorted(crowded):
+        yield from (f"{text} to {v}" for text in joined.get((u, v), ()))
+
+
 def _role(machine: RewardMachine, state: str) -> str:
     return "success" if state in machine.success else "failure" if state in machine.failure else "state"
 
 
 def _columns(machine: RewardMachine, joined: dict[tuple[str, str], list[str]]) -> list[list[str]]:
-    """Sort states into columns by distance from the start; terminals stand behind all that lead to them."""
+    """Sort states into columns by distance from the start; successes stand behind all others."""
     depth, frontier = {machine.start: 0}, [machine.start]
     while frontier:
         u = frontier.pop(0)
@@ -144,20 +160,35 @@ def _columns(machine: RewardMachine, joined: dict[tuple[str, str], list[str]]) -
     return columns
 
 
-def _arrow(here: Point, there: Point, text: tuple[str, ...], forward: int, both_ways: bool) -> Arrow:
-    """Bend an edge between two places; straight ones to the next column, others in an arc."""
+def _box(centre: Point, lines: Sequence[str]) -> Box:
+    """Return centre, width and height of some lines of text."""
+    return *centre, max(len(line) for line in lines) * SIZE * _WIDE + 4, LINE * len(lines)
+
+
+def _overlap(one: Box, two: Box) -> float:
+    """Return how much two boxes share."""
+    wide = (one[2] + two[2]) / 2 - abs(one[0] - two[0])
+    high = (one[3] + two[3]) / 2 - abs(one[1] - two[1])
+    return max(wide, 0.0) * max(high, 0.0)
+
+
+def _arrow(
+    here: Point, there: Point, text: tuple[str, ...], forward: int, both_ways: bool, taken: Sequence[Box]
+) -> Arrow:
+    """Bend an edge between two places, straight to the next column, else in an arc; write where most room is left."""
     (x0, y0), (x1, y1) = here, there
     length = math.hypot(x1 - x0, y1 - y0)
     arc = 0.0 if forward == 1 and not both_ways else 26.0 if forward == 1 else 30.0 + 0.16 * length
     normal = (y1 - y0) / length, -(x1 - x0) / length
     bend = (x0 + x1) / 2 + 2 * arc * normal[0], (y0 + y1) / 2 + 2 * arc * normal[1]
     begin, end = _rim(here, bend), _rim(there, bend)
-    share = 0.5 if forward != 1 else 0.34  # off the middle, where straight edges cross
-    at = tuple(
-        (1 - share) ** 2 * a + 2 * share * (1 - share) * b + share**2 * c
-        for a, b, c in zip(begin, bend, end, strict=True)
-    )
-    return Arrow(begin, bend, end, text, (at[0], at[1]))
+    best = (math.inf, begin)
+    for share in _SHARES:
+        x, y = ((1 - share) ** 2 * a + 2 * share * (1 - share) * b + share**2 * c
+                for a, b, c in zip(begin, bend, end, strict=True))  # fmt: skip
+        crowd = sum(_overlap(_box((x, y), text), other) for other in taken)
+        best = min(best, (crowd, (x, y)), key=lambda option: option[0])
+    return Arrow(begin, bend, end, text, best[1])
 
 
 def _rim(centre: Point, towards: Point) -> Point:
@@ -272,4 +303,7 @@ def _quoted(text: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return name if name.isidentifier() else "s_" + "".join(c if c.isalnum() else "_" for c in name)
+    """Return a name that Mermaid takes, different for different states."""
+    if name.isidentifier() and not name.startswith("s_"):
+        return name
+    return "s_" + "".join(c if c.isalnum() and c.isascii() else f"_{ord(c):x}_" for c in name)

@@ -60,6 +60,9 @@ class GridMap:
         if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
         _check_tiles(self.rows, range(len(self.rows)), self.source)
+        object.__setattr__(self, "rows", tuple(row.replace(".", FLOOR) for row in self.rows))
+        if not all(isinstance(wall, tuple) and len(wall) == 2 and all(map(_is_cell, wall)) for wall in self.walls):
+            raise MapError(f"{self.source}: walls: must be pairs of cells such as ((1, 1), (1, 2))")
         for (row, column), there in self.walls:
             inside = 0 < row < self.size[0] - 1 and 0 < column < self.size[1] - 1
             if not inside or there not in ((row + 1, column), (row, column + 1)):
@@ -97,8 +100,7 @@ class GridMap:
         else:
             tiles, numbers, walls = lines[first : last + 1], list(range(first, last + 1)), frozenset()
         _check_tiles(tiles, numbers, source)
-        rows = tuple(line.replace(".", FLOOR) for line in tiles)
-        return cls(rows, source, walls)  # checked once more, without the line numbers
+        return cls(tuple(tiles), source, walls)  # checked once more, without the line numbers
 
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
@@ -173,6 +175,13 @@ class GridMap:
         """Row and column of the start cell."""
         return self._cells(START)[0]
 
+    def __getstate__(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # what is cached is worked out again
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
     @cached_property
     def objects(self) -> Mapping[str, tuple[Cell, ...]]:
         """The cells of every object type, types in alphabetical order, cells in reading order."""
@@ -216,17 +225,22 @@ def parse_setup(setup: str) -> list[tuple[str, int]]:
     return pairs
 
 
+def _is_cell(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(part, int) for part in value)
+
+
 def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str) -> None:
     """Check rows of tiles that were read from the lines with the given numbers, counted from 0."""
+    spread = len(numbers) > 2 and numbers[2] - numbers[1] == 2  # drawn at twice the size, ring left out
     width = len(rows[0])
     starts: list[int] = []
     for row, number in zip(rows, numbers, strict=True):
         where = place(source, number + 1)
         if not TILES.issuperset(row):
             unknown = next(tile for tile in row if tile not in TILES)
+            column = 2 * row.index(unknown) if spread else row.index(unknown) + 1
             raise MapError(
-                f"{where}unknown tile {unknown!r} in column {row.index(unknown) + 1}; "
-                "use X, A, space, '.', a lower-case letter or H"
+                f"{where}unknown tile {unknown!r} in column {column}; use X, A, space, '.', a lower-case letter or H"
             )
         if len(row) != width:
             first = numbers[0] + 1

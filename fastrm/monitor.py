@@ -68,9 +68,10 @@ def read_monitor(path: Path) -> Monitor:
     rows = np.empty((len(lines) - 2, 3))
     for k, line in enumerate(lines[2:]):
         try:
-            rows[k] = [float(word) for word in line.split(",")]
+            reward, length, seconds = map(float, line.split(","))
         except ValueError:
             raise StoreError(f"{path}:{k + 3}: expected reward,length,seconds, found {line[:60]!r}") from None
+        rows[k] = reward, length, seconds
     wrong = ~np.isfinite(rows).all(axis=1) | (rows[:, 1] < 1) | (rows[:, 1] % 1 != 0)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])

@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
-from fastrm.kernels.tables import LIVE, N_ACTIONS
 from fastrm.plots import OBJECT_COLOURS
+from fastrm.replay import Cell, replay
 
-Cell = tuple[int, int]
 SIDE, PANEL, LINE = 480, 230, 22
 """Pixels of the map's longer side, of the panel beside it, and of a line of text."""
 MAX_FRAMES = 400
 """An episode that goes on for longer is cut there."""
 _GREY, _DARK, _BLUE, _WHITE = (140, 140, 140), (40, 40, 40), (0, 114, 178), (255, 255, 255)
-
-
-class Moment(NamedTuple):
-    """One step of an episode."""
-
-    cell: Cell
-    state: int
-    """Column of the machine state, the number of states when the episode is over."""
-    label: str
-    paid: float
-    """Sum of the rewards so far."""
-
-
-def replay(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
-    """Follow cells that an agent visited, and tell what its machine did meanwhile."""
-    tables = problem.tables
-    number = {(row, column): k for k, (row, column) in enumerate(problem.terrain.cells.tolist())}
-    u, paid = int(tables.first_u[machine]), 0.0
-    yield Moment(path[0], u, "", 0.0)
-    for here, there in itertools.pairwise(path):
-        s, s_next = number[here], number[there]
-        actions = [a for a in range(N_ACTIONS) if tables.next_s[s, a] == s_next]
-        if not actions:
-            raise ConfigError(f"no move leads from {here} to {there}")
-        e = int(tables.event[s, actions[0]])
-        paid += float(tables.reward[e, u])
-        over = tables.outcome[e, u] != LIVE
-        u = tables.n_u if over else int(tables.delta[e, u])
-        tile = problem.terrain.grid.rows[there[0]][there[1]]
-        yield Moment(there, u, tile if tile in problem.terrain.grid.objects else "", paid)
-        if over:
-            return
 
 
 def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds: int = 120) -> None:
@@ -68,7 +34,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         raise ConfigError("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
     grid = problem.terrain.grid
     pixels = max(2, SIDE // max(grid.size))
-    names = [name for _, name in problem.states[: problem.tables.n_u]] + ["(over)"]
+    names = [name for _, name in problem.states[: problem.tables.n_u]] + ["(failed)"]
     height = max(grid.size[0] * pixels, LINE * (len(names) + 6))
     ground = Image.new("RGB", (grid.size[1] * pixels + PANEL, height), _WHITE)
     small, large = (ImageFont.load_default(size=size) for size in (14, max(8, min(20, pixels))))
@@ -87,13 +53,14 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         said = (f"step {k}", f"label {moment.label or '-'}", f"reward {moment.paid:.6g}", "", "machine state")
         for row, text in enumerate(said):
             pen.text((left, 8 + LINE * row), text, fill=_DARK, font=small)
-        for row, name in enumerate(names):
+        shown = [*names[:-1], "(done)"] if moment.success else names
+        for row, name in enumerate(shown):
             here = row == moment.state
             box = (left, 8 + LINE * (row + 5), left + PANEL - 30, 4 + LINE * (row + 6))
             if here:
                 pen.rectangle(box, fill=_BLUE)
             pen.text((left + 6, 8 + LINE * (row + 5)), name, fill=_WHITE if here else _GREY, font=small)
-        frames.append(frame.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+        frames.append(frame.convert("P", palette=Image.Palette.ADAPTIVE, colors=255))
     pauses = [milliseconds] * (len(frames) - 1) + [10 * milliseconds]
     try:
         frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0)

@@ -123,6 +123,14 @@ def experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[
     }
 
 
+def check_folder(folder: Path) -> None:
+    """Read everything that will be compared, so that what is missing is known before anything is run."""
+    published_optima(folder)
+    for cell in CELLS:
+        for algorithm in ALGORITHMS:
+            published_runs(folder, algorithm, cell.domain, cell.grid)
+
+
 def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
     """Bring our results and the published logs into one form.
 
@@ -190,7 +198,7 @@ def _rate(log: Monitor) -> float:
 
 
 def _time(problem: Problem, method: str, steps: int) -> float:
-    """Return steps a second, the best of three after a first short run."""
+    """Return steps a second, the median of three after a first short run."""
     how = Method.parse(method)
     train_many(problem, how.algo, steps=1000, shaping=how.shaping)
     seconds = []
@@ -198,4 +206,4 @@ def _time(problem: Problem, method: str, steps: int) -> float:
         begun = time.perf_counter()
         train_many(problem, how.algo, steps=steps, seeds=[seed], shaping=how.shaping)
         seconds.append(time.perf_counter() - begun)
-    return steps / min(seconds)
+    return steps / float(np.median(seconds))

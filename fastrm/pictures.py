@@ -13,6 +13,7 @@ from fastrm.errors import ConfigError
 from fastrm.kernels import vector
 from fastrm.kernels.tables import N_ACTIONS
 from fastrm.plots import draw_map, new_figure, put_title, style
+from fastrm.replay import replay
 from fastrm.training import Run
 
 if TYPE_CHECKING:
@@ -25,14 +26,17 @@ _ENVIRONMENTS, _STEPS = 256, 2000
 _TOWARDS = ((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0))  # up, right, down, left; the picture's y points up
 
 
-def visits(problem: Problem, q: Array, epsilon: float = 0.1, seed: int = 0) -> Array:
-    """Count, [cell, machine state], where an agent that acts epsilon-greedily on values `q` spends its steps."""
+def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int = 1000, seed: int = 0) -> Array:
+    """Count, [cell, machine state], where an agent that acts epsilon-greedily on values `q` spends its steps.
+
+    With several machines as many agents play each.
+    """
     tables, random = problem.tables, np.random.default_rng(seed)
     if q.shape != (len(tables.next_s), tables.n_u, N_ACTIONS):
         raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action] (qrm or crm)")
     n = _ENVIRONMENTS
     s, u, t, event = (np.zeros(n, dtype=np.int64) for _ in range(4))
-    over, first = np.ones(n, dtype=np.uint8), np.full(n, int(tables.first_u[0]), dtype=np.int64)
+    over, first = np.ones(n, dtype=np.uint8), tables.first_u[np.arange(n) % len(tables.first_u)].astype(np.int64)
     reward, ends, cut = np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
     best = np.zeros((len(tables.next_s), tables.n_u + 1, N_ACTIONS), dtype=np.bool_)
     best[:, : tables.n_u] = q == q.max(axis=2, keepdims=True)
@@ -40,7 +44,7 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, seed: int = 0) -> A
     for _ in range(_STEPS):
         allowed = best[s, u] | (random.random(n) < epsilon)[:, None]
         actions = np.argmax(allowed * (1.0 + random.random((n, N_ACTIONS))), axis=1)  # ties are broken at random
-        vector.step(tables, 1000, actions, s, u, first, t, over, reward, ends, cut, event)
+        vector.step(tables, episode_limit, actions, s, u, first, t, over, reward, ends, cut, event)
         live = u < tables.n_u
         np.add.at(count, (s[live], u[live]), 1)
     return count
@@ -56,23 +60,31 @@ def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = Non
     """
     if run.algo == "hrm":
         raise ConfigError("HRM keeps values per option, not per machine state; draw a run of qrm or crm")
-    chosen = list(states if states is not None else range(problem.tables.n_u))[:MAX_STATES]
-    count = visits(problem, run.q, run.config.epsilon)
+    wanted = list(states if states is not None else range(problem.tables.n_u))
+    chosen = wanted[:MAX_STATES]
+    count = visits(problem, run.q, run.config.epsilon, run.config.episode_limit)
+    parts: dict[int, list[tuple[int, int]]] = {}
+    u_before = -1
+    for moment in replay(problem, run.greedy_path):
+        for u in {u_before, moment.state}:  # a state's part of the path ends where the next one's begins
+            parts.setdefault(u, []).append(moment.cell)
+        u_before = moment.state
     with style():
         figure = new_figure(9.4, 0.45 + 3.1 * len(chosen))
         axes = figure.subplots(len(chosen), 3, squeeze=False)
         for row, u in enumerate(chosen):
             name = problem.states[u][1]
-            _draw_policy(axes[row][0], problem, run.q[:, u], run.greedy_path if u == chosen[0] else ())
+            _draw_policy(axes[row][0], problem, run.q[:, u], parts.get(u, []))
             _draw_field(axes[row][1], problem, run.q[:, u].max(axis=1), "viridis")
             _draw_field(axes[row][2], problem, np.log10(1 + count[:, u]), "cividis")
             titles = (f"{name}: greedy actions", f"{name}: values", f"{name}: visits (log10)")
             for axis, title in zip(axes[row], titles, strict=True):
                 axis.set_title(title, pad=3)
         height = figure.get_figheight()
-        figure.subplots_adjust(left=0.01, right=0.95, bottom=0.02, top=1 - 0.45 / height, wspace=0.08, hspace=0.12)
+        figure.subplots_adjust(left=0.01, right=0.95, bottom=0.02, top=1 - 0.45 / height, wspace=0.22, hspace=0.12)
         found = "not complete" if run.greedy_length is None else f"{run.greedy_length} steps"
-        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {run.shortest[0]}")
+        cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
+        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {run.shortest[0]}{cut}")
     return figure
 
 
@@ -89,6 +101,10 @@ def _draw_policy(axis: Axes, problem: Problem, q: Array, path: Sequence[tuple[in
     if path:
         y, x = np.array(path).T
         axis.plot(x, y, color="#D55E00", linewidth=2.0, alpha=0.8)
+    for letter, cells in problem.terrain.grid.objects.items():  # above the arrows
+        for row, column in cells:
+            axis.text(column, row, letter, fontsize=7, fontweight="bold", ha="center", va="center",
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})  # fmt: skip
 
 
 def _draw_field(axis: Axes, problem: Problem, values: Array, colours: str) -> None:

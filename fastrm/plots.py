@@ -35,7 +35,7 @@ OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E0
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
-    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "text.parse_math": False,
+    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
 FORMATS = ("png", "pdf", "svg")
 MAX_SETUPS = 6
@@ -102,7 +102,7 @@ def _name(label: str) -> str:
 
 
 def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_column: bool) -> None:
-    axis.set_title(title, pad=3)
+    axis.set_title(title, pad=3, parse_math=False)
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
     axis.set_xscale("log")
     axis.set_xlim(steps[0], steps[-1] * (1.02 if len(steps) > 1 else 10))
@@ -121,7 +121,7 @@ def _finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: 
 
 def put_title(figure: Figure, title: str) -> None:
     """Write a title above all panels."""
-    figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center")
+    figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center", parse_math=False)
 
 
 def parity_curves(curves: Sequence[Curves]) -> Figure:
@@ -175,7 +175,7 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
             axis.set_axis_off()
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
             draw_map(axis, grid, side)
-            axis.set_title(name, pad=2)
+            axis.set_title(name, pad=2, parse_math=False)
         if columns > 1:
             put_title(figure, "start: cross; objects: letters")
     return figure
@@ -216,6 +216,7 @@ def draw_machine(machine: RewardMachine) -> Figure:
         axis.set_ylim(drawing.height, 0)
         axis.set_axis_off()
         halo: dict[str, Any] = {
+            "parse_math": False,
             "ha": "center",
             "va": "center",
             "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6},
@@ -231,7 +232,8 @@ def draw_machine(machine: RewardMachine) -> Figure:
                 axis.annotate("", (tip, y), (tip - 18, y), arrowprops={"arrowstyle": "-|>", "color": "0.27"})
             for radius in (graph.RADIUS, *((graph.RADIUS - 4,) if node.role != "state" else ())):
                 axis.add_patch(Circle((x, y), radius, facecolor=graph.COLOURS[node.role], edgecolor="0.13"))
-            axis.text(x, y, node.name, fontsize=9 if len(node.name) <= 6 else 6.5, ha="center", va="center")
+            size = 9 if len(node.name) <= 6 else 6.5
+            axis.text(x, y, node.name, parse_math=False, fontsize=size, ha="center", va="center")
             for k, line in enumerate(node.below):
                 axis.text(x, y + graph.RADIUS + graph.LINE * (k + 0.8), line, fontsize=7.5, color="0.33", **halo)
         for arrow in drawing.arrows:
@@ -278,7 +280,7 @@ def _panels(
     rows: int, columns: int, size: tuple[float, float], *, bottom: float, across: float = 0.2, down: float = 0.3
 ) -> tuple[Figure, Any]:
     """Lay out panels of a size, in inches, with room for titles and labels."""
-    left, right, top = 0.5, 0.15, 0.45
+    left, right, top = 0.56, 0.15, 0.45
     width = left + right + columns * size[0] + (columns - 1) * across
     height = top + bottom + rows * size[1] + (rows - 1) * down
     figure = new_figure(width, height)

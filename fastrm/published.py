@@ -13,6 +13,8 @@ ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", 
 """Names there, and the same methods here."""
 CRAFT_MAPS = ("M0", "M1", "M2", "M3", "M4", "M5")
 TASKS = {"craft": 10, "office": 4}
+RUNS, STEPS = {"craft-single": 6, "office-single": 10}, {"craft-single": 2_000_000, "office-single": 100_000}
+"""Published runs of every curve, and their length."""
 
 
 def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list[Monitor]:
@@ -30,12 +32,20 @@ def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list
     for number in numbers:
         if not (where / number / NAME).is_file():
             raise StoreError(f"{where / number / NAME}: missing; the folder of published data is only half copied")
-    return [read_monitor(where / number / NAME) for number in numbers]
+    if len(numbers) < RUNS.get(domain, 0):
+        raise StoreError(f"{where}: {len(numbers)} runs of {RUNS[domain]}; the folder is only half copied")
+    logs = [read_monitor(where / number / NAME) for number in numbers]
+    for number, log in zip(numbers, logs, strict=True):
+        if log.length.sum() < 0.99 * STEPS.get(domain, 0):
+            raise StoreError(
+                f"{where / number / NAME}: ends after {log.length.sum()} of {STEPS[domain]} steps; cut off"
+            )
+    return logs
 
 
 def published_optima(folder: Path) -> dict[tuple[str, str, str], float]:
     """Read the published optima, by domain (craft, office), map and task."""
-    path = folder / "optimal_arps.json"
+    path = _present(folder / "optimal_arps.json")
     try:
         table = json.loads(read_text(path, StoreError))
         craft = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -92,7 +92,9 @@ class Results:
     def __repr__(self) -> str:
         name = json.loads(self.attributes["experiment"])["name"]
         state = "complete" if self.complete else f"of {self.plan.count}"
-        return f"<Results {name}: {self.runs} runs ({state}), {len(self['step'])} ticks>"
+        failed = int((self.columns["error"] != b"").sum())
+        said = f", {failed} failed" if failed else ""
+        return f"<Results {name}: {self.runs} runs ({state}{said}), {len(self['step'])} ticks>"
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
@@ -113,8 +115,10 @@ class Results:
         keep = np.ones(self.runs, dtype=np.bool_)
         for key, value in wanted.items():
             name = _coordinate_name(key)
-            values = list(value) if isinstance(value, list | tuple | set) else [value]
+            several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
             present = np.unique(self[name]).tolist()
+            text = self[name].dtype.kind == "U"
+            values = [str(item) if text else item for item in (value if several else [value])]
             for item in values:
                 if item not in present:
                     near = did_you_mean(str(item), map(str, present))
@@ -153,7 +157,7 @@ class Results:
     def figures(self, value: str) -> Array:
         """Return one figure per run: the last ``score``, the ``area`` under the score, or the ``steps_to_90``.
 
-        A share such as ``steps_to_0.5`` may be given too; steps are NaN where a run never gets there.
+        Other shares of the optimum may be given, ``steps_to_50`` or ``steps_to_0.5``; NaN where a run never gets there.
         """
         ticks = len(self["step"])
         if value == "score":
@@ -163,11 +167,12 @@ class Results:
             return area(self["score"]) if ticks else np.full(self.runs, np.nan)
         if value == "steps_to_90":
             return self["steps_to_90"]
-        share = value.removeprefix("steps_to_")
-        if share == value or not share.replace(".", "", 1).isdigit():
+        share = value.removeprefix("steps_to_") if isinstance(value, str) else ""
+        percent = share.isascii() and share.isdigit() and 1 <= int(share[:9]) <= 100
+        if share == value or not (percent or (share.startswith("0.") and share[2:].isascii() and share[2:].isdigit())):
             known = ("score", "area", "steps_to_90", "steps_to_0.5")
-            raise ConfigError(f"no figure {value!r}{did_you_mean(value, known)}; there are {', '.join(known)}")
-        return steps_to(self["score"], self["step"], float(share))
+            raise ConfigError(f"no figure {value!r}{did_you_mean(str(value), known)}; there are {', '.join(known)}")
+        return steps_to(self["score"], self["step"], int(share) / 100 if percent else float(share))
 
     def summary(self, by: Sequence[str] = ("setup", "task", "label")) -> list[dict[str, Any]]:
         """Return a row of figures per group of runs, failed ones aside.
@@ -179,6 +184,7 @@ class Results:
         score, steps, solved = self.figures("score"), self["steps_to_90"], self["solved"]
         areas, maps = self.figures("area"), np.char.add(np.char.add(self["setup"], "/"), self["grid"])
         rows = []
+        by = (by,) if isinstance(by, str) else tuple(by)
         for key, mine in self.groups(*by):
             row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
             if len(mine):
@@ -215,6 +221,8 @@ class Results:
             raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
         pair = np.array([[side[key] for key in common] for side in found])
         sign = -1.0 if value.startswith("steps_to") else 1.0
+        if sign > 0 and np.isnan(pair).any():
+            raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
         ranks = np.where(np.isnan(pair), np.inf, pair) * sign
         strata = np.array(["/".join(key[:3]) for key in common])
         chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
@@ -270,6 +278,8 @@ def load(path: str | Path) -> Results:
     StoreError
         When the file is missing, damaged, or not one of ours.
     """
+    if not isinstance(path, str | Path):
+        raise ConfigError(f"path={path!r:.60}: must be the name of a result file")
     data = read_file(Path(path))
     columns, attributes = unpack(data, str(path), everything=True)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ _SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 
 def to_csv(rows: Rows) -> str:
-    """Write rows as CSV, numbers with six digits; columns are those of the first row.
+    """Write rows as CSV, numbers with six digits; columns are those of all rows, in order.
 
     >>> print(to_csv([{"task": "a", "score_50": 0.5, "steps": float("inf")}]), end="")
     task,score_50,steps
@@ -33,37 +32,38 @@ def to_csv(rows: Rows) -> str:
 
 
 def to_latex(rows: Rows, columns: Sequence[str] | None = None) -> str:
-    r"""Write rows as a LaTeX table in the style of ``booktabs``, numbers with three digits.
+    r"""Write rows as a LaTeX table in the style of ``booktabs``, numbers with up to three decimals.
 
     >>> print(to_latex([{"task": "a_b", "score_50": 0.5}]), end="")
     \begin{tabular}{lr}
     \toprule
     task & score\_50 \\
     \midrule
-    a\_b & 0.5 \\
+    a\_b & 0.500 \\
     \bottomrule
     \end{tabular}
     """
     names = list(columns or _columns(rows))
     for name in names:
-        if rows and name not in rows[0]:
+        if rows and name not in _columns(rows):
             raise ConfigError(f"no column {name!r}; there are {', '.join(_columns(rows))}")
-    sides = "".join("r" if rows and isinstance(rows[0].get(name), int | float) else "l" for name in names)
+    sides = "".join("r" if any(isinstance(row.get(name), int | float) for row in rows) else "l" for name in names)
     lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", " & ".join(map(_escape, names)) + r" \\", r"\midrule"]
     for row in rows:
-        lines.append(" & ".join(_escape(_figure(row.get(name, ""), ".3g")) for name in names) + r" \\")
+        lines.append(" & ".join(_escape(_figure(row.get(name, ""), "fixed")) for name in names) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def _columns(rows: Rows) -> list[str]:
-    return list(rows[0]) if rows else []
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _figure(value: Any, form: str) -> str:
     if not isinstance(value, float):
         return str(value)
-    digits = ".0f" if form == ".3g" and 1000 <= abs(value) < math.inf else form
-    return f"{value:{digits}}"
+    if form == "fixed":
+        form = ".3f" if abs(value) < 10 else ".1f" if abs(value) < 999.95 else ".0f"
+    return f"{value:{form}}"
 
 
 def _escape(text: str) -> str:

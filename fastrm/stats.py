@@ -99,7 +99,8 @@ def bootstrap_interval(
     values : array
         One value per run.
     strata : array, optional
-        What a run is resampled within, such as its map; by default all runs are one stratum.
+        What a run is resampled within, such as its map; by default, and where no stratum has two runs, all runs are one
+        stratum. A single run has no interval (NaN).
     statistic : callable
         What is estimated, the inter-quartile mean by default.
     level : float
@@ -111,6 +112,12 @@ def bootstrap_interval(
     """
     random = np.random.default_rng(seed)
     groups = [np.arange(len(values))] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
+    if (
+        max(len(group) for group in groups) == 1
+    ):  # nothing varies within a stratum: the strata themselves are the sample
+        groups = [np.arange(len(values))]
+    if len(values) == 1:
+        return float("nan"), float("nan")
     picks = np.concatenate([group[random.integers(0, len(group), (rounds, len(group)))] for group in groups], axis=1)
     found = np.array([statistic(sample) for sample in values[picks]])
     low, high = np.percentile(found, [50 * (1 - level), 50 * (1 + level)])

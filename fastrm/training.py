@@ -308,6 +308,8 @@ def _rule(problem: Problem, config: LearnerConfig) -> Rule:
 def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> LearnerConfig:
     fields = LearnerConfig.__dataclass_fields__
     for name in settings:
+        if name in ("profile", "metric"):
+            raise ConfigError(f"{name}: is settled when compiling: fastrm.compile(grid, machine, {name}=...)")
         if name not in fields:
             raise ConfigError(f"{name}: no such setting{did_you_mean(name, fields)}; there are {', '.join(fields)}")
     if config is not None and not isinstance(config, LearnerConfig):

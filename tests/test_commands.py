@@ -89,5 +89,5 @@ def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeyp
         ("qrm", "boolean"), ("crm", "boolean"), ("hrm", "boolean"),
     ]  # fmt: skip
     assert all(row["steps_per_s"] > 0 and row["vs_naive"] > 1 for row in report["kernels"])
-    assert set(report) == {"machine", "kernels", "growth", "scaling", "cold_compile_s"}
+    assert set(report) == {"machine", "kernels", "growth", "scaling", "cold_compile_s", "vector_environment"}
     assert "M steps/s" in capsys.readouterr().out

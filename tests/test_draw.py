@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -12,8 +13,8 @@ from fastrm import ConfigError, GridMap, RewardMachine, compile, train
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
 from fastrm.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
-from fastrm.movie import replay
 from fastrm.pictures import draw_learning, visits
+from fastrm.replay import replay
 
 ANY_ORDER = (
     "start 0\nsuccess done\n"
@@ -54,7 +55,9 @@ def test_every_state_and_edge_is_in_every_form(name):
     svg = ElementTree.fromstring(to_svg(machine))
     texts = [element.text for element in svg.iter() if element.tag.endswith("text")]
     for state in (*machine.states, *machine.success, *machine.failure):
-        assert state in texts and f'"{state}"' in to_dot(machine) and state in to_mermaid(machine)
+        assert state in texts and f'"{state}" [shape' in to_dot(machine)
+        mermaid = f"s_{state}" if state.isdigit() else state
+        assert re.search(rf"^  {mermaid} -->|--> {mermaid}( :|$)", to_mermaid(machine), re.M)
     assert sum(" / " in text for text in texts) == len(machine.edges)
     pairs = {(edge.source, edge.target) for edge in machine.edges}
     assert to_dot(machine).count("->") == len(pairs)

@@ -1,5 +1,6 @@
 """Gymnasium environments: Gymnasium's own checks, the oracle's steps, and many environments as one."""
 
+import copy
 import warnings
 
 import gymnasium
@@ -9,7 +10,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
 
 from fastrm import ConfigError, GridMap, RewardMachine, compile
-from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
+from fastrm.env import RewardMachineEnv
+from fastrm.vector_env import RewardMachineVectorEnv
 
 import naive
 from specs import sequence_spec
@@ -60,8 +62,38 @@ def test_terminated_and_truncated_are_told_apart():
     assert env.step(3)[2:4] == (False, False) and env.step(3)[2:4] == (False, True)
     env.reset()
     assert env.step(1)[2:4] == (False, False) and env.step(1)[2:4] == (True, True)
-    with pytest.raises(ConfigError, match="the episode is over"):
+    with pytest.raises(ConfigError, match="no episode is on"):
         env.step(0)
+    env.reset()
+    env.step(3), env.step(3)
+    with pytest.raises(ConfigError, match="no episode is on"):
+        env.step(0)
+
+
+def test_a_seed_repeats_the_rotation_of_tasks():
+    tasks = [RewardMachine.sequence("a"), RewardMachine.sequence("b")]
+    env = RewardMachineEnv(grid="1a1b", size=7, machine=tasks)
+    assert [env.reset(seed=s)[1]["task"] for s in (0, None, None, 0)] == [0, 1, 0, 0]
+    check_env(gymnasium.make("fastrm/Craft-v0", grid="1a1b", size=7, machine=tasks).unwrapped)
+    many = RewardMachineVectorEnv(2, grid="1a1b", size=7, machine=tasks)
+    assert [many.reset(seed=s)[0][0, 1] for s in (0, None, 0)] == [0, 1, 0]
+
+
+def test_walls_between_cells_are_shown():
+    env = gymnasium.make("fastrm/Office-v0", render_mode="ansi")
+    env.reset()
+    assert env.render().count("|") > 30 and "@" in env.render()
+    picture = gymnasium.make("fastrm/Office-v0", render_mode="rgb_array")
+    picture.reset()
+    image = picture.render()
+    assert (image[5 * 12 - 1, 2 * 12 + 3] == 110).all() or (image == 110).all(axis=2).sum() > 48 * 12 * 12
+
+
+def test_environments_can_be_copied():
+    env = RewardMachineEnv(**SMALL)
+    env.reset()
+    twin = copy.deepcopy(env)
+    assert np.array_equal(twin.step(1)[0], env.step(1)[0])
 
 
 def test_counterfactuals_say_what_a_move_means_in_every_state():
@@ -85,9 +117,14 @@ def test_many_environments_give_the_transitions_of_so_many_single_ones(machines)
     ended = 0
     for _ in range(400):
         actions = random.integers(0, 4, 16)
-        for theirs, mine in zip(single.step(actions)[:4], ours.step(actions)[:4], strict=True):
-            assert np.array_equal(theirs, mine)
-            ended += int(mine.sum()) if mine.dtype == np.bool_ else 0
+        theirs, mine = single.step(actions), ours.step(actions)
+        for one, other in zip(theirs[:4], mine[:4], strict=True):
+            assert np.array_equal(one, other)
+        ended += int(mine[2].sum() + mine[3].sum())
+        names = ["(terminal)" if u == problem.tables.n_u else problem.states[u][1] for u in mine[4]["rm_state"]]
+        assert names == theirs[4]["rm_state"].tolist()
+        labels = [(chr(code),) if code else () for code in mine[4]["labels"]]
+        assert labels == [tuple(labels) for labels in theirs[4]["labels"]]
     assert ended > 100
 
 
@@ -106,8 +143,19 @@ def test_vector_environments_are_made_by_name():
         (lambda: RewardMachineEnv(**SMALL, render_mode="human"), "render_mode='human'"),
         (lambda: RewardMachineEnv(**SMALL).step(7), "action 7: must be"),
         (lambda: RewardMachineVectorEnv(0, **SMALL), "num_envs=0"),
-        (lambda: RewardMachineVectorEnv(3, **SMALL).step([0, 1]), "actions: must be 3 numbers"),
-        (lambda: RewardMachineVectorEnv(1, **SMALL).step([4]), "actions: must be 1 numbers"),
+        (lambda: RewardMachineVectorEnv(3, **SMALL).step([0, 1]), "actions: must be 3 whole numbers"),
+        (lambda: RewardMachineVectorEnv(1, **SMALL).step([4]), "actions: must be 1 whole numbers"),
+        (lambda: RewardMachineVectorEnv(1, **SMALL).step([1.0]), "actions: must be 1 whole numbers"),
+        (lambda: RewardMachineEnv(**SMALL).step(1), "no episode is on"),
+        (lambda: RewardMachineEnv(**SMALL, episode_limt=3), r"episode_limt: no such setting"),
+        (lambda: RewardMachineEnv(grid=GridMap.generate("1a"), size=9), "size goes with a grid that is named"),
+        (lambda: RewardMachineEnv(machine=RewardMachine.sequence("a"), kind="numeric"), "kind goes with a machine"),
+        (
+            lambda: RewardMachineEnv(compile(GridMap.generate("1a"), RewardMachine.sequence("a")), size=3),
+            "come without",
+        ),
+        (lambda: RewardMachineEnv(machine=5), "machine=5: must be"),
+        (lambda: RewardMachineVectorEnv(2, **SMALL).reset(options={"reset_mask": [True]}), "reset_mask: must be 2"),
     ],
 )
 def test_bad_settings_and_actions_are_refused(call, message):

@@ -6,13 +6,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "ltlf", "machine", "graph", "fences", "maps", "monitor", "published", "kernels", "features", "compiler", "options",
-    "exact.rational", "exact.solve",
+    "ltlf", "machine", "graph", "fences", "maps", "naming", "monitor", "published", "kernels", "features",
+    "compiler", "options", "exact.rational", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",
-    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "plots", "pictures", "movie",
-    "textplot", "env", "bench",
+    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "replay", "plots", "pictures",
+    "movie", "textplot", "worlds", "env", "vector_env", "bench",
 ]  # fmt: skip
 
 

@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,7 @@ def test_walls_may_stand_between_cells():
         (("+ +-+ +", "+ --+ +"), r":4: expected \+ in column 3, found '-'"),
         (("+ +-+ +", "+ +-+"), ":4: ragged map: 5 characters"),
         (("+ +-+ +\n", ""), "odd number of lines and columns, found 4 and 7"),
-        (("|A  |a|", "|A  |?|"), r":3: unknown tile '\?'"),
+        (("|A  |a|", "|A  |?|"), r":3: unknown tile '\?' in column 6"),
         (("|  X b|", "|  X A|"), r":5: a second start cell \(the first is in line 3\)"),
         (("|A  |a|", "|   |a|"), "no start cell"),
     ],
@@ -152,3 +154,16 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
         GridMap.load(tmp_path / "nowhere.txt")
     with pytest.raises(MapError, match="cannot be read"):
         GridMap.load(tmp_path)
+
+
+def test_maps_can_be_copied():
+    for grid in (GridMap.parse(SMALL), GridMap.parse(FENCED)):
+        assert grid.objects
+        assert copy.deepcopy(grid) == grid  # by the way that pickling takes
+        assert copy.deepcopy(grid).objects == grid.objects
+
+
+def test_dots_are_floor_however_a_map_is_made():
+    assert GridMap(("XXXX", "XA.X", "XXXX")) == GridMap.parse("XXXX\nXA X\nXXXX")
+    with pytest.raises(MapError, match="walls: must be pairs of cells"):
+        GridMap(("XXXX", "XA.X", "XXXX"), walls=frozenset({(1, 2)}))

@@ -111,7 +111,31 @@ def test_bad_comparisons_are_refused(tmp_path):
     ):
         with pytest.raises(ConfigError, match=message):
             call()
-    assert np.isnan(results.figures("steps_to_2")).all()
+    assert np.array_equal(results.figures("steps_to_50"), results.figures("steps_to_0.5"))
+    for wrong in ("steps_to_", "steps_to_200", "steps_to_1.5", "steps_to_x", 3):
+        with pytest.raises(ConfigError, match="no figure"):
+            results.figures(wrong)
+
+
+def test_runs_without_scores_are_not_compared(tmp_path):
+    plan = make_plan(maps=1, tasks=("a",), methods=("crm-num", "qrm-num"), steps=1000)
+    with pytest.raises(ConfigError, match="shorter than a tick"):
+        load(make_file(tmp_path / "x.h5", plan=plan)).compare("crm-num", "qrm-num")
+
+
+def test_one_seed_per_map_still_has_an_interval(tmp_path):
+    plan = make_plan(maps=6, seeds=1, tasks=("a",), methods=("crm-num", "qrm-num"))
+    results = load(make_file(tmp_path / "x.h5", lambda run: run.update(score=0.5 + 0.03 * run["grid"]), plan))
+    row = results.summary(by=("method",))[0]
+    assert row["iqm_low"] < row["iqm"] < row["iqm_high"]
+    assert np.isnan(stats.bootstrap_interval(np.array([1.0]))).all()
+
+
+def test_tables_have_the_columns_of_all_rows(tmp_path):
+    rows = [{"task": "a", "runs": 0}, {"task": "b", "runs": 2, "iqm": 999.7}]
+    assert to_csv(rows).splitlines() == ["task,runs,iqm", "a,0,", "b,2,999.7"]
+    assert "b & 2 & 999.7" in to_latex(rows)
+    assert "1235 & 1.000 & inf" in to_latex([{"a": 1234.6, "b": 0.9999, "c": float("inf")}])
 
 
 def test_summaries_become_tables(tmp_path):

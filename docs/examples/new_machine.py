@@ -30,13 +30,16 @@ problem = fastrm.compile(grid, machine, metric="geodesic")
 
 # %% Does its reward lead to shortest paths? From which reward on?
 verdict = fastrm.guarantee(problem, gamma=0.9)
-print(verdict.verdict, "R must exceed", verdict.critical_reward)
-for finding in fastrm.lint(machine, grid):
-    print(finding)
+print(verdict.verdict, "- the reward at the end must exceed", verdict.critical_reward)
 
-# %% Do learners find them?
+# %% Pay enough, and ask again.
+enough = machine.write().replace("reward 100", f"reward {1.1 * verdict.critical_reward}")
+problem = fastrm.compile(grid, fastrm.RewardMachine.parse(enough), metric="geodesic")
+print(fastrm.guarantee(problem, gamma=0.9).verdict)
+
+# %% Do learners find them? Optimistic initial values make them explore.
 for algo in ("qrm", "crm", "hrm"):
-    print(fastrm.train(problem, algo=algo, steps=200_000, seed=0))
+    print(fastrm.train(problem, algo=algo, steps=400_000, seed=0, q_init=100.0, episode_limit=200))
 
 # %% A picture of the machine.
 Path("machine.svg").write_text(graph.to_svg(machine))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
-from pathlib import Path
 
-from fastrm.config import PROFILES
-from fastrm.errors import ConfigError
 from fastrm.machine import KINDS, RewardMachine
 from fastrm.maps import GridMap
+from fastrm.naming import find_grid, find_machine
 
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
@@ -26,34 +23,21 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=KINDS, help="kind of a task's machine (default boolean)")
     parser.add_argument("--terminal-reward", type=float, metavar="R", help="terminal reward of a task's machine")
     parser.add_argument("--closer", choices=("nearest", "any"), help="numeric-boolean: closer to what")
-    parser.add_argument("--profile", choices=tuple(PROFILES), default="clean", help="semantics (default clean)")
+    parser.add_argument("--profile", default="clean", help="clean (default), icarte2022, or such as 'clean + prune'")
     parser.add_argument("--metric", choices=("manhattan", "geodesic"), default="manhattan", help="what d(x) measures")
 
 
 def read_map(options: argparse.Namespace) -> GridMap:
     """Load or generate the map."""
-    if re.fullmatch(r"([0-9]+[a-zH])+", options.map) and not Path(options.map).exists():
-        return GridMap.generate(options.map, size=options.size or 41, seed=options.seed or 0)
-    _refuse(options, "map", ("size", "seed"), "a setup such as 1a1b1c")
-    return GridMap.load(options.map)
+    return find_grid(options.map, size=options.size, seed=options.seed, spell=_flag)
 
 
 def read_machine(options: argparse.Namespace) -> RewardMachine:
     """Load or build the machine."""
-    if re.fullmatch(r"[A-Za-z](-[A-Za-z])*", options.machine) and not Path(options.machine).exists():
-        return RewardMachine.sequence(
-            options.machine,
-            kind=options.kind or "boolean",
-            terminal_reward=options.terminal_reward,
-            closer=options.closer or "nearest",
-        )
-    _refuse(options, "machine", ("kind", "terminal_reward", "closer"), "a task such as a-b-c")
-    return RewardMachine.load(options.machine)
+    return find_machine(
+        options.machine, kind=options.kind, terminal_reward=options.terminal_reward, closer=options.closer, spell=_flag
+    )
 
 
-def _refuse(options: argparse.Namespace, what: str, names: tuple[str, ...], meant: str) -> None:
-    """Refuse settings that a file does not have."""
-    for name in names:
-        if getattr(options, name) is not None:
-            flag = "--" + name.replace("_", "-")
-            raise ConfigError(f"{flag} goes with {meant}, but {getattr(options, what)!r} names a {what} file")
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from fastrm.runner import Interrupted
 
     folder = reference_folder(options.reference)
+    parity.check_folder(folder)
     optima = parity.compare_optima(folder)
     try:
         options.out.mkdir(parents=True, exist_ok=True)

@@ -35,11 +35,12 @@ def run(options: argparse.Namespace) -> int:
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
     from fastrm.kernels.tables import LIVE, SUCCESS
+    from fastrm.worlds import show
 
     tables, total, steps, outcome, label, paid = problem.tables, 0.0, 0, LIVE, "", 0.0
     s, u = tables.start, int(tables.first_u[0])
     while True:
-        write(clear + show(problem, s))
+        write(clear + show(problem.terrain.grid, *problem.terrain.cells[s].tolist()))
         state = {LIVE: "" if u == tables.n_u else problem.states[u][1], SUCCESS: "done"}.get(outcome, "failed")
         write(f"state {state}   label {label or '-'}   reward {paid:g}   sum {total:g}   step {steps}\n")
         write(f"{HELP}\n" if outcome == LIVE else "the episode is over; r begins again; q leaves\n")
@@ -58,22 +59,11 @@ def play(problem: Problem, read: Callable[[], str], write: Callable[[str], objec
             label, total, steps = tile if tile in problem.terrain.grid.objects else "", total + paid, steps + 1
 
 
-def show(problem: Problem, s: int) -> str:
-    """Return the map as text, the agent as @."""
-    from fastrm import fences
-
-    grid = problem.terrain.grid
-    row, column = problem.terrain.cells[s].tolist()
-    rows = [line.replace("A", ".") for line in grid.rows]
-    rows[row] = rows[row][:column] + "@" + rows[row][column + 1 :]
-    return fences.write(rows, grid.walls) if grid.walls else "\n".join(rows) + "\n"
-
-
 @contextmanager
 def keyboard() -> Iterator[Callable[[], str]]:
     """Read single keys from a terminal, or characters from a pipe."""
     if not sys.stdin.isatty():
-        yield lambda: sys.stdin.read(1).strip("\n") or sys.stdin.read(1)
+        yield read_piped_key
         return
     import termios
     import tty
@@ -84,6 +74,14 @@ def keyboard() -> Iterator[Callable[[], str]]:
         yield read_key
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def read_piped_key() -> str:
+    """Read one key from a pipe; line ends between keys mean nothing."""
+    key = read_key()
+    while key == "\n":
+        key = read_key()
+    return key
 
 
 def read_key() -> str:

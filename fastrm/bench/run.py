@@ -21,7 +21,7 @@ INTERRUPTED = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("suite", metavar="SUITE", help="paper, quick, icarte, or a .toml file")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="result file (default results/SUITE.h5)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="result file (default SUITE.h5)")
     parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: all cores)")
     parser.add_argument("--isolation", choices=("thread", "process"), default="thread", help="threads or processes")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at ADDRESS")
@@ -78,7 +78,8 @@ def run_one(suite: str, options: argparse.Namespace) -> int:
             return INTERRUPTED
     if options.episodes is not None:
         written = runner.write_episodes(plan, results["run"].tolist(), options.episodes, workers=options.workers)
-        sys.stderr.write(f"fastrm: {written} logs of episodes in {options.episodes}\n")
+        if not options.quiet:
+            sys.stderr.write(f"fastrm: {written} logs of episodes in {options.episodes}\n")
     if not options.quiet and not options.report:
         print_summary(results)
     if options.report:
@@ -100,13 +101,19 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     paths = []
     try:
         paths += draw(results, folder, quiet=quiet)
+    except ConfigError as problem:
+        sys.stderr.write(f"fastrm: {problem}\n")
+    try:
         judged = [Judged(str(results.path), results.complete, judge(results))]
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "claims.md").write_text(claims_as_markdown(judged))
         paths.append(folder / "claims.md")
         if not quiet:
             print_claims(judged)
     except ConfigError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
+    except OSError as problem:
+        sys.stderr.write(f"fastrm: {folder}: cannot be written: {problem.strerror or problem}\n")
     if not quiet:
         sys.stdout.write(f"{results!r} in {results.path}\n")
         sys.stdout.write(f"{', '.join(path.name for path in paths)} in {folder}\n" if paths else "")

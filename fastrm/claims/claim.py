@@ -104,4 +104,6 @@ def ratio(mine: float, other: float) -> float:
 def middle(ratios: Sequence[float]) -> str:
     """Write the median of some ratios, of which some may be infinite."""
     median = censored_percentile(np.array(ratios), 50)
-    return "no finite share" if math.isinf(median) else f"{median:.2f}"
+    if median == 0.0:
+        return "no share (the other never gets there)"
+    return "no finite share (it never gets there)" if math.isinf(median) else f"{median:.2f}"

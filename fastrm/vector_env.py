@@ -1,0 +1,100 @@
+"""Thousands of environments in one, moved by a kernel. Needs gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.compiler import Problem
+from fastrm.config import check_whole
+from fastrm.errors import ConfigError
+from fastrm.features import ACTIONS
+from fastrm.kernels import vector
+from fastrm.worlds import build_problem, office
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.vector import AutoresetMode, VectorEnv
+except ImportError:
+    raise ConfigError("the vector environment needs gymnasium 1.1 or newer: pip install 'fastrm[gym]'") from None
+
+Array = npt.NDArray[Any]
+
+
+class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
+    """Many agents on one problem, moved by a kernel; the same transitions as so many `RewardMachineEnv` in a row.
+
+    An environment whose episode ended is set back on the next step, which ignores its action. ``info`` holds arrays:
+    the machine state (``rm_state``) and the ASCII code of the object stood on, 0 for none (``labels``).
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self, num_envs: int = 1, problem: Problem | None = None, *, episode_limit: int = 1000, **settings: Any
+    ) -> None:
+        check_whole("num_envs", num_envs, 1, 10**7)
+        check_whole("episode_limit", episode_limit, 1, 2**31)
+        self.problem = build_problem(problem, settings)
+        self.num_envs, self.episode_limit, self.render_mode = num_envs, episode_limit, None
+        tables = self.problem.tables
+        self.single_observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
+        self.single_action_space = spaces.Discrete(len(ACTIONS))
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        codes = self.problem.terrain.labels()
+        objects = np.array([ord(letter) for letter in self.problem.terrain.grid.objects], dtype=np.uint8)
+        self._label_of = np.where(np.isin(codes, objects), codes, 0).astype(np.uint8)
+        self._first = tables.first_u.astype(np.int64)
+        self._episode = np.zeros(num_envs, dtype=np.int64)
+        self._s, self._u, self._t, self._event = (np.zeros(num_envs, dtype=np.int64) for _ in range(4))
+        self._over = np.ones(num_envs, dtype=np.uint8)  # a first step without reset begins an episode
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode in every environment, or in those that ``options["reset_mask"]`` marks."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+            raise ConfigError(f"reset_mask: must be {self.num_envs} truth values")
+        if seed is not None:
+            self._episode[mask] = 0  # a seed repeats everything, the rotation of tasks too
+        self._u[mask] = self._first[self._episode[mask] % len(self._first)]
+        self._episode[mask] += 1
+        self._s[mask], self._t[mask], self._over[mask] = self.problem.tables.start, 0, 0
+        return self._observations(), self._infos(~mask)
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Move every agent."""
+        given = np.asarray(actions)
+        fits = given.shape == (self.num_envs,) and given.dtype.kind in "iu"
+        if not fits or given.min() < 0 or given.max() >= len(ACTIONS):
+            raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {len(ACTIONS) - 1}")
+        chosen = given.astype(np.int64)
+        begins = self._over != 0
+        self._episode += begins
+        next_first = self._first[(self._episode - 1) % len(self._first)]
+        reward, ends, cut = np.empty(self.num_envs), *(np.empty(self.num_envs, dtype=np.bool_) for _ in range(2))
+        vector.step(self.problem.tables, self.episode_limit, chosen, self._s, self._u, next_first, self._t, self._over,
+                    reward, ends, cut, self._event)  # fmt: skip
+        return self._observations(), reward, ends, cut, self._infos(self._event >= 0)
+
+    def _observations(self) -> Array:
+        return np.stack([self._s, self._u], axis=1)
+
+    def _infos(self, moved: Array) -> dict[str, Any]:
+        return {"rm_state": self._u.copy(), "labels": np.where(moved, self._label_of[self._s], 0)}
+
+
+def make_craft_vector(**settings: Any) -> RewardMachineVectorEnv:
+    """Make many environments of ``fastrm/Craft-v0``."""
+    return RewardMachineVectorEnv(**settings)
+
+
+def make_office_vector(**settings: Any) -> RewardMachineVectorEnv:
+    """Make many environments of ``fastrm/Office-v0``."""
+    return RewardMachineVectorEnv(**office(settings))

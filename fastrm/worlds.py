@@ -1,0 +1,114 @@
+"""What environments and games share: problems from names, the Office task, a map with an agent as text and image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm import fences
+from fastrm.compiler import Problem, compile
+from fastrm.errors import ConfigError, did_you_mean
+from fastrm.experiment import SUITES
+from fastrm.machine import RewardMachine
+from fastrm.maps import GridMap
+from fastrm.naming import find_grid, find_machine
+
+Array = npt.NDArray[Any]
+OFFICE_TASK = """
+name    coffee and mail to the office
+states  nothing coffee mail both
+start   nothing
+success done
+failure broken
+nothing -> broken  when n          reward 0
+nothing -> coffee  when f          reward 0
+nothing -> mail    when e          reward 0
+nothing -> nothing otherwise       reward 0
+coffee  -> broken  when n          reward 0
+coffee  -> both    when e          reward 0
+coffee  -> coffee  otherwise       reward 0
+mail    -> broken  when n          reward 0
+mail    -> both    when f          reward 0
+mail    -> mail    otherwise       reward 0
+both    -> broken  when n          reward 0
+both    -> done    when g          reward 1
+both    -> both    otherwise       reward 0
+"""
+
+GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
+SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, "profile", "metric")
+
+
+def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
+    """Return a compiled problem, or compile a map and a machine as people name them.
+
+    Settings are ``grid`` (a map, a map file, or a setup such as ``2a2b2c``, placed by ``size`` and ``map_seed``),
+    ``machine`` (a machine, a list of them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with
+    ``terminal_reward`` and ``closer``), ``profile`` and ``metric``.
+    """
+    for name in settings:
+        if name not in SETTINGS:
+            raise ConfigError(f"{name}: no such setting{did_you_mean(name, SETTINGS)}; there are {', '.join(SETTINGS)}")
+    if problem is not None:
+        if settings or not isinstance(problem, Problem):
+            raise ConfigError(f"problem={problem!r:.60}: must be a Problem, and come without {', '.join(settings)}")
+        return problem
+    grid, machine = settings.get("grid", "2a2b2c"), settings.get("machine", "a-b-c")
+    if isinstance(grid, GridMap):
+        _refuse(settings, GRID_SETTINGS, "grid")
+    else:
+        grid = find_grid(grid, size=settings.get("size"), seed=settings.get("map_seed"))
+    named: dict[str, Any] = {name: settings.get(name) for name in MACHINE_SETTINGS}
+    machines = list(machine) if isinstance(machine, list | tuple) else [machine]
+    if not all(isinstance(one, RewardMachine | str | Path) for one in machines):
+        raise ConfigError(f"machine={machine!r:.60}: must be a machine, its file, a task such as a-b-c, or a list")
+    if not any(isinstance(one, str | Path) for one in machines):
+        _refuse(settings, MACHINE_SETTINGS, "machine")
+    machine = [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
+    return compile(grid, machine, **{name: settings[name] for name in ("profile", "metric") if name in settings})
+
+
+def _refuse(settings: dict[str, Any], names: Sequence[str], what: str) -> None:
+    for name in names:
+        if settings.get(name) is not None:
+            raise ConfigError(f"{name} goes with a {what} that is named, not with one that is given")
+
+
+def office(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with the Office map and task where others are not given."""
+    if settings.get("problem") is not None:
+        return settings
+    where = next(path for suites in SUITES if (path := suites / "office.map").is_file())
+    return {"grid": where, "machine": RewardMachine.parse(OFFICE_TASK, "<office>"), **settings}
+
+
+def show(grid: GridMap, row: int, column: int) -> str:
+    """Return a map as text, the agent as @."""
+    rows = [line.replace("A", ".") for line in grid.rows]
+    rows[row] = rows[row][:column] + "@" + rows[row][column + 1 :]
+    return fences.write(rows, grid.walls) if grid.walls else "\n".join(rows) + "\n"
+
+
+_PAINT = {"X": (110, 110, 110), " ": (255, 255, 255), "A": (235, 235, 235)}
+_OBJECTS = ((0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (86, 180, 233), (213, 94, 0), (240, 228, 66))
+_PIXELS = 12
+
+
+def paint(grid: GridMap, row: int, column: int) -> Array:
+    """Return a map as an image, the agent black."""
+    colours = {letter: _OBJECTS[k % len(_OBJECTS)] for k, letter in enumerate(grid.objects)} | _PAINT
+    small = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8)
+    image = small.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
+    for (r, c), there in grid.walls:
+        y, x = (r + 1) * _PIXELS, (c + 1) * _PIXELS
+        if there[0] > r:
+            image[y - 1 : y + 1, x - _PIXELS : x] = _PAINT["X"]
+        else:
+            image[y - _PIXELS : y, x - 1 : x + 1] = _PAINT["X"]
+    inside = slice(_PIXELS // 4, _PIXELS - _PIXELS // 4)
+    image[row * _PIXELS : (row + 1) * _PIXELS, column * _PIXELS : (column + 1) * _PIXELS][inside, inside] = 0
+    return image
