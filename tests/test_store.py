@@ -160,7 +160,7 @@ def cluster():
     distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
     with (
         warnings.catch_warnings(),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
     ):
         yield cluster
 
