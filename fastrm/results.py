@@ -190,7 +190,8 @@ class Results:
             if len(mine):
                 row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
                 low, high = bootstrap_interval(score[mine], maps[mine], rounds=500)
-                row |= {"iqm": iqm(score[mine]), "iqm_low": low, "iqm_high": high, "area": float(areas[mine].mean())}
+                row |= {"iqm": float(iqm(score[mine])), "iqm_low": low, "iqm_high": high}
+                row["area"] = float(areas[mine].mean())
                 row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[mine], q) for q in QUARTILES}
                 row["reached_90"] = float(np.mean(~np.isnan(steps[mine])))
                 row["shortest"] = float(np.mean(solved[mine]))
@@ -227,7 +228,7 @@ class Results:
         strata = np.array(["/".join(key[:3]) for key in common])
         chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
         differences = np.subtract(*np.where(np.isnan(pair), float(self.plan.steps), pair))
-        low, high = bootstrap_interval(differences, strata, lambda v: float(v.mean()))
+        low, high = bootstrap_interval(differences, strata, lambda v: v.mean(axis=-1))
         return Paired(
             one=one, two=two, value=value, pairs=len(common), difference=float(differences.mean()), low=low, high=high,
             p=sign_flip_p(differences), probability=float(np.mean(chance)),
