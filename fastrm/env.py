@@ -24,7 +24,8 @@ from fastrm.compiler import Problem
 from fastrm.config import check_whole
 from fastrm.errors import ConfigError
 from fastrm.features import ACTIONS
-from fastrm.kernels.tables import LIVE, SUCCESS
+from fastrm.kernels.tables import LIVE
+from fastrm.walk import Walk
 from fastrm.worlds import build_problem, office, paint, show
 
 try:
@@ -70,65 +71,43 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         tables = self.problem.tables
         self.observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
         self.action_space = cast("spaces.Space[int]", spaces.Discrete(len(ACTIONS)))
-        self._episodes, self._task, self._t = 0, 0, 0
-        self._s, self._u = tables.start, int(tables.first_u[0])
-        self._labels: tuple[str, ...] = ()
-        self._over = True
+        self._episodes, self._over, self._walk = 0, True, Walk(self.problem)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode at the start cell; no label is read there."""
         super().reset(seed=seed)
         if seed is not None:
             self._episodes = 0  # a seed repeats everything, the rotation of tasks too
-        tables = self.problem.tables
-        self._task = self._episodes % len(tables.first_u)
-        self._s, self._u = tables.start, int(tables.first_u[self._task])
-        self._t, self._labels, self._over = 0, (), False
-        self._episodes += 1
+        self._walk = Walk(self.problem, self._episodes % len(self.problem.tables.first_u))
+        self._episodes, self._over = self._episodes + 1, False
         return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
         if not self.action_space.contains(action):
             raise ConfigError(f"action {action!r}: must be 0 (up), 1 (right), 2 (down) or 3 (left)")
-        tables, before = self.problem.tables, self._u
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
-        e = int(tables.event[self._s, int(action)])
-        reward, outcome = float(tables.reward[e, before]), int(tables.outcome[e, before])
-        self._s, self._u = int(tables.next_s[self._s, int(action)]), int(tables.delta[e, before])
-        self._t += 1
-        tile = self._tile()
-        self._labels = (tile,) if tile in self.problem.terrain.grid.objects else ()
-        info = self._info(outcome == SUCCESS)
+        walk = self._walk
+        walk.step(int(action))
+        info = self._info()
         if self.counterfactuals:
-            info["counterfactuals"] = counterfactuals_of(self.problem, e)
-        terminated, truncated = outcome != LIVE, self._t >= self.episode_limit
-        self._over = terminated or truncated
-        return self._observation(), reward, terminated, truncated, info
-
-    def _tile(self) -> str:
-        row, column = self.problem.terrain.cells[self._s]
-        tile: str = self.problem.terrain.grid.rows[row][column]
-        return tile
+            info["counterfactuals"] = counterfactuals_of(self.problem, walk.event)
+        truncated = walk.steps >= self.episode_limit
+        self._over = walk.terminated or truncated
+        return self._observation(), walk.reward, walk.terminated, truncated, info
 
     def _observation(self) -> Array:
-        return np.array([self._s, self._u], dtype=np.int64)
+        return np.array([self._walk.s, self._walk.u], dtype=np.int64)
 
-    def _info(self, success: bool = False) -> dict[str, Any]:
-        row, column = self.problem.terrain.cells[self._s].tolist()
-        over = self._u == self.problem.tables.n_u
-        return {
-            "labels": self._labels,
-            "rm_state": "(terminal)" if over else self.problem.states[self._u][1],
-            "task": self._task,
-            "cell": (row, column),
-            "success": success,
-        }
+    def _info(self) -> dict[str, Any]:
+        walk = self._walk
+        labels = (walk.label,) if walk.label else ()
+        return {"labels": labels, "rm_state": walk.state, "task": walk.task, "cell": walk.cell, "success": walk.success}
 
     def render(self) -> Any:
         """Return the map with the agent, as text or as an image."""
-        row, column = self.problem.terrain.cells[self._s].tolist()
+        row, column = self._walk.cell
         shown = {"ansi": show, "rgb_array": paint}.get(self.render_mode or "")
         return None if shown is None else shown(self.problem.terrain.grid, row, column)
 

@@ -99,7 +99,7 @@ class GridMap:
             tiles, numbers, walls = fences.read(lines, first, last, source)
         else:
             tiles, numbers, walls = lines[first : last + 1], list(range(first, last + 1)), frozenset()
-        _check_tiles(tiles, numbers, source)
+        _check_tiles(tiles, numbers, source, drawn_twice=fences.recognises(lines[first]))
         return cls(tuple(tiles), source, walls)  # checked once more, without the line numbers
 
     @classmethod
@@ -229,16 +229,15 @@ def _is_cell(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(isinstance(part, int) for part in value)
 
 
-def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str) -> None:
+def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str, drawn_twice: bool = False) -> None:
     """Check rows of tiles that were read from the lines with the given numbers, counted from 0."""
-    spread = len(numbers) > 2 and numbers[2] - numbers[1] == 2  # drawn at twice the size, ring left out
     width = len(rows[0])
     starts: list[int] = []
     for row, number in zip(rows, numbers, strict=True):
         where = place(source, number + 1)
         if not TILES.issuperset(row):
             unknown = next(tile for tile in row if tile not in TILES)
-            column = 2 * row.index(unknown) if spread else row.index(unknown) + 1
+            column = 2 * row.index(unknown) if drawn_twice else row.index(unknown) + 1
             raise MapError(
                 f"{where}unknown tile {unknown!r} in column {column}; use X, A, space, '.', a lower-case letter or H"
             )

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
-from fastrm.plots import OBJECT_COLOURS
+from fastrm.palette import object_colour
 from fastrm.replay import Cell, replay
 
 SIDE, PANEL, LINE = 480, 230, 22
@@ -79,9 +79,7 @@ def _draw_ground(pen: Any, problem: Problem, pixels: int, font: Any) -> None:
         pen.line([corner, (corner[0] - down * pixels, corner[1] - right * pixels)], fill=_GREY, width=3)
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for cell in cells:
-            pen.text(
-                _centre(cell, pixels), letter, fill=OBJECT_COLOURS[k % len(OBJECT_COLOURS)], font=font, anchor="mm"
-            )
+            pen.text(_centre(cell, pixels), letter, fill=object_colour(k), font=font, anchor="mm")
 
 
 def _centre(cell: Cell, pixels: int) -> tuple[int, int]:

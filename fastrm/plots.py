@@ -19,6 +19,7 @@ from fastrm.errors import ConfigError
 from fastrm.experiment import Method
 from fastrm.machine import RewardMachine
 from fastrm.maps import GridMap
+from fastrm.palette import object_colour
 from fastrm.parity import Curves
 from fastrm.results import Results
 from fastrm.stats import band
@@ -31,14 +32,13 @@ Array = npt.NDArray[Any]
 
 COLOURS = {"boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "file": "#009E73"}
 LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
-OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D1F", "#666666", "#5E4FA2")
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
-FORMATS = ("png", "pdf", "svg")
-MAX_SETUPS = 6
+MAX_SETUPS, MAX_MAPS = 6, 50
+"""Setups and maps in one figure; more get further figures."""
 _TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -196,7 +196,7 @@ def draw_map(axis: Axes, grid: GridMap, side: float = 3.0) -> None:
         if tile == "A":
             axis.plot(column, row, marker="x", color="0.25", markersize=size * 0.6, markeredgewidth=1.0)
         else:
-            colour = OBJECT_COLOURS[kinds.index(tile) % len(OBJECT_COLOURS)]
+            colour = object_colour(kinds.index(tile))
             axis.text(
                 column, row, tile, color=colour, fontsize=size, fontweight="bold", ha="center", va="center_baseline"
             )
@@ -249,21 +249,27 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
     for setup, name, _ in plan.grids:
         if setup in present:
             by_setup.setdefault(setup, []).append(name)
-    generated = [setup for setup, names in by_setup.items() if names != [setup]][:MAX_SETUPS]
+    generated = [setup for setup, names in by_setup.items() if names != [setup]]
     part = "" if results.complete else f", {results.runs} of {plan.count} runs"
     about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}: median and 25-75 %"
     if not present:
         yield "all-maps", learning_curves(results)
-    if generated:
-        drawn = results.select(setup=generated)
-        if len(by_setup[generated[0]]) > 1:
-            yield "all-maps", learning_curves(drawn, f"{len(by_setup[generated[0]])} maps per setup, {about}")
+    for k in range(0, len(generated), MAX_SETUPS):
+        drawn = results.select(setup=generated[k : k + MAX_SETUPS])
+        more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
+        if many > 1:
+            yield f"all-maps{more}", learning_curves(drawn, f"{many} maps per setup, {about}")
         if "0" in drawn["grid"]:
-            yield "one-map", learning_curves(drawn.select(grid="0"), f"map 0 of each setup, {about}")
+            yield f"one-map{more}", learning_curves(drawn.select(grid="0"), f"map 0 of each setup, {about}")
     for setup in [setup for setup in by_setup if setup not in generated]:
         yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
     named = [(setup if setup == name else f"{setup} {name}", GridMap.parse(text)) for setup, name, text in plan.grids]
-    yield "maps", draw_maps(named[:50])
+    for k in range(0, len(named), MAX_MAPS):
+        yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
+
+
+def _part(k: int) -> str:
+    return f"-{k + 1}" if k else ""
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
-from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.tables import N_ACTIONS
+from fastrm.walk import Walk
 
 Cell = tuple[int, int]
 
@@ -28,20 +29,14 @@ class Moment(NamedTuple):
 
 def replay(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
     """Follow cells that an agent visited, and tell what its machine did meanwhile."""
-    tables = problem.tables
-    number = {(row, column): k for k, (row, column) in enumerate(problem.terrain.cells.tolist())}
-    u, paid = int(tables.first_u[machine]), 0.0
-    yield Moment(path[0], u, "", 0.0)
+    walk, paid, cells = Walk(problem, machine), 0.0, problem.terrain.cells.tolist()
+    yield Moment(path[0], walk.u, "", 0.0)
     for here, there in itertools.pairwise(path):
-        s, s_next = number[here], number[there]
-        actions = [a for a in range(N_ACTIONS) if tables.next_s[s, a] == s_next]
+        actions = [a for a in range(N_ACTIONS) if tuple(cells[problem.tables.next_s[walk.s, a]]) == there]
         if not actions:
             raise ConfigError(f"no move leads from {here} to {there}")
-        e = int(tables.event[s, actions[0]])
-        paid += float(tables.reward[e, u])
-        over, success = tables.outcome[e, u] != LIVE, bool(tables.outcome[e, u] == SUCCESS)
-        u = tables.n_u if over else int(tables.delta[e, u])
-        tile = problem.terrain.grid.rows[there[0]][there[1]]
-        yield Moment(there, u, tile if tile in problem.terrain.grid.objects else "", paid, success)
-        if over:
+        walk.step(actions[0])
+        paid += walk.reward
+        yield Moment(walk.cell, walk.u, walk.label, paid, walk.success)
+        if walk.terminated:
             return

@@ -16,6 +16,7 @@ from fastrm.experiment import SUITES
 from fastrm.machine import RewardMachine
 from fastrm.maps import GridMap
 from fastrm.naming import find_grid, find_machine
+from fastrm.palette import object_colour, rgb
 
 Array = npt.NDArray[Any]
 OFFICE_TASK = """
@@ -94,13 +95,12 @@ def show(grid: GridMap, row: int, column: int) -> str:
 
 
 _PAINT = {"X": (110, 110, 110), " ": (255, 255, 255), "A": (235, 235, 235)}
-_OBJECTS = ((0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (86, 180, 233), (213, 94, 0), (240, 228, 66))
 _PIXELS = 12
 
 
 def paint(grid: GridMap, row: int, column: int) -> Array:
     """Return a map as an image, the agent black."""
-    colours = {letter: _OBJECTS[k % len(_OBJECTS)] for k, letter in enumerate(grid.objects)} | _PAINT
+    colours = {letter: rgb(object_colour(k)) for k, letter in enumerate(grid.objects)} | _PAINT
     small = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8)
     image = small.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
     for (r, c), there in grid.walls:

@@ -11,8 +11,8 @@ ORDER = [
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",
-    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "replay", "plots", "pictures",
-    "movie", "textplot", "worlds", "env", "vector_env", "bench",
+    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "palette", "walk",
+    "replay", "plots", "pictures", "movie", "textplot", "worlds", "env", "vector_env", "bench",
 ]  # fmt: skip
 
 

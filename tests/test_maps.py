@@ -167,3 +167,8 @@ def test_dots_are_floor_however_a_map_is_made():
     assert GridMap(("XXXX", "XA.X", "XXXX")) == GridMap.parse("XXXX\nXA X\nXXXX")
     with pytest.raises(MapError, match="walls: must be pairs of cells"):
         GridMap(("XXXX", "XA.X", "XXXX"), walls=frozenset({(1, 2)}))
+
+
+def test_places_in_a_map_of_one_fenced_row_are_right():
+    with pytest.raises(MapError, match=r"x:2: unknown tile '\?' in column 6"):
+        GridMap.parse("+-+-+-+\n|A a ?|\n+-+-+-+", "x")

@@ -157,3 +157,10 @@ def test_censored_percentiles_agree_with_numpy_where_nothing_is_censored():
     assert censored_percentile(np.array([1.0, 2.0, math.nan, math.nan]), 25) == 1.75
     assert censored_percentile(np.array([1.0, 2.0, math.nan, math.nan]), 75) == math.inf
     assert band(np.array([[math.nan], [1.0]]), [50]).tolist() == [[0.5]]
+
+
+def test_more_setups_and_maps_than_fit_get_further_figures(results, monkeypatch):
+    monkeypatch.setattr("fastrm.plots.MAX_SETUPS", 1)
+    monkeypatch.setattr("fastrm.plots.MAX_MAPS", 3)
+    names = [name for name, _ in figures_of(results)]
+    assert names == ["all-maps", "one-map", "all-maps-2", "one-map-2", "map-appendix", "maps", "maps-2"]

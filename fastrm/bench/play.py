@@ -34,29 +34,24 @@ def run(options: argparse.Namespace) -> int:
 
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
-    from fastrm.kernels.tables import LIVE, SUCCESS
+    from fastrm.walk import Walk
     from fastrm.worlds import show
 
-    tables, total, steps, outcome, label, paid = problem.tables, 0.0, 0, LIVE, "", 0.0
-    s, u = tables.start, int(tables.first_u[0])
+    walk, total = Walk(problem), 0.0
     while True:
-        write(clear + show(problem.terrain.grid, *problem.terrain.cells[s].tolist()))
-        state = {LIVE: "" if u == tables.n_u else problem.states[u][1], SUCCESS: "done"}.get(outcome, "failed")
-        write(f"state {state}   label {label or '-'}   reward {paid:g}   sum {total:g}   step {steps}\n")
-        write(f"{HELP}\n" if outcome == LIVE else "the episode is over; r begins again; q leaves\n")
+        write(clear + show(problem.terrain.grid, *walk.cell))
+        state = "done" if walk.success else "failed" if walk.terminated else walk.state
+        said = f"label {walk.label or '-'}   reward {walk.reward:g}   sum {total:g}   step {walk.steps}"
+        write(f"state {state}   {said}\n")
+        write("the episode is over; r begins again; q leaves\n" if walk.terminated else f"{HELP}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return
         if key == "r":
-            s, u = tables.start, int(tables.first_u[0])
-            total, steps, outcome, label, paid = 0.0, 0, LIVE, "", 0.0
-        elif key in KEYS and outcome == LIVE:
-            e = int(tables.event[s, KEYS[key]])
-            paid, outcome = float(tables.reward[e, u]), int(tables.outcome[e, u])
-            s, u = int(tables.next_s[s, KEYS[key]]), int(tables.delta[e, u])
-            row, column = problem.terrain.cells[s]
-            tile = problem.terrain.grid.rows[row][column]
-            label, total, steps = tile if tile in problem.terrain.grid.objects else "", total + paid, steps + 1
+            walk, total = Walk(problem), 0.0
+        elif key in KEYS and not walk.terminated:
+            walk.step(KEYS[key])
+            total += walk.reward
 
 
 @contextmanager
