@@ -96,6 +96,17 @@ def test_environments_can_be_copied():
     assert np.array_equal(twin.step(1)[0], env.step(1)[0])
 
 
+def test_a_failure_ends_the_episode_without_success():
+    machine = RewardMachine.parse(
+        "start u\nsuccess e\nfailure f\nu -> e when a reward 1\nu -> f when n reward -1\nu -> u otherwise"
+    )
+    env = RewardMachineEnv(grid=GridMap.parse("XXXXX\nXnAaX\nXXXXX"), machine=machine)
+    for action, reward, success in ((3, -1.0, False), (1, 1.0, True)):
+        env.reset()
+        _, paid, terminated, _, info = env.step(action)
+        assert (paid, terminated, info["success"]) == (reward, True, success)
+
+
 def test_counterfactuals_say_what_a_move_means_in_every_state():
     grid = GridMap.parse("XXXXX\nXAabX\nXXXXX")
     env = RewardMachineEnv(grid=grid, machine="a-b", kind="numeric-boolean", counterfactuals=True)
