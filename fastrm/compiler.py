@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
-from fastrm.config import Profile
+from fastrm.config import Profile, check_number
 from fastrm.errors import FastrmWarning, MachineError, MapError, did_you_mean, place
 from fastrm.features import Events, Leaf, Metric, Terrain, find_events
 from fastrm.formats.draft import Edge
@@ -46,6 +46,8 @@ class Problem:
     """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
     shortest: tuple[int, ...]
     """Length of a shortest path that completes the task of each machine."""
+    slip: float = 0.0
+    """Probability that a move goes sideways."""
 
     @property
     def grid(self) -> GridMap:
@@ -63,6 +65,7 @@ def compile(
     machine: RewardMachine | Sequence[RewardMachine],
     profile: str | Profile = "clean",
     metric: Metric = "manhattan",
+    slip: float = 0.0,
 ) -> Problem:
     r"""Turn a map and one machine, or several for multi-task learning, into a `Problem`.
 
@@ -76,6 +79,8 @@ def compile(
         How ambiguities of the literature are resolved.
     metric : {"manhattan", "geodesic"}
         What ``d(x)`` and ``closer(x)`` measure.
+    slip : float
+        Probability that a move goes sideways instead, to either side equally often.
 
     Raises
     ------
@@ -98,11 +103,12 @@ def compile(
                 f"machine={item!r:.60}: must be a RewardMachine; make one with .sequence, .parse or .load"
             )
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
+    check_number("slip", slip, 0, 1)
     terrain = Terrain.survey(grid, metric)
     check_features(machines, terrain)
     events = find_events(terrain, leaves_read(machines))
     parts = [Evaluator(m, events, terrain, profile).run() for m in machines]
-    problem = _assemble(terrain, machines, profile, events, parts)
+    problem = _assemble(terrain, machines, profile, events, parts, float(slip))
     _check_names(problem)
     return problem
 
@@ -233,7 +239,12 @@ class Evaluator:
 
 
 def _assemble(
-    terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, events: Events, parts: list[Part]
+    terrain: Terrain,
+    machines: tuple[RewardMachine, ...],
+    profile: Profile,
+    events: Events,
+    parts: list[Part],
+    slip: float,
 ) -> Problem:
     """Lay the machines side by side, quiet events first, and find a shortest path for each."""
     counts = [len(machine.states) for machine in machines]
@@ -279,7 +290,7 @@ def _assemble(
     for machine, length in zip(machines, shortest, strict=True):
         if length < 0:
             raise MachineError(_why_impossible(machine, terrain))
-    return Problem(terrain, machines, profile, tables, states, ending[order], shortest)
+    return Problem(terrain, machines, profile, tables, states, ending[order], shortest, slip)
 
 
 def _shortest(tables: Tables, u: int) -> int:

@@ -237,7 +237,8 @@ class Batch:
     def _call(self, n_ticks: int, tick: int, row: int) -> None:
         n, span = len(self.seeds), (n_ticks, tick, row)
         shared = self.problem.tables, self.tasks, self.reward.reshape(-1)
-        state = _rule(self.problem, self.config), self.agents, self.log, self.q.reshape(n, -1)
+        rule = _rule(self.problem, self.config), slip_threshold(self.problem.slip)
+        state = *rule, self.agents, self.log, self.q.reshape(n, -1)
         if self.algo == "qrm":
             qrm.run(*shared, *state, *span)
         elif self.algo == "crm":
@@ -305,10 +306,15 @@ def _rule(problem: Problem, config: LearnerConfig) -> Rule:
     )
 
 
+def slip_threshold(slip: float) -> np.uint64 | None:
+    """Return the number that a draw must be below for a move to slip, None where nothing slips."""
+    return np.uint64(math.floor(slip * 2**32)) if slip else None
+
+
 def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> LearnerConfig:
     fields = LearnerConfig.__dataclass_fields__
     for name in settings:
-        if name in ("profile", "metric"):
+        if name in ("profile", "metric", "slip"):
             raise ConfigError(f"{name}: is settled when compiling: fastrm.compile(grid, machine, {name}=...)")
         if name not in fields:
             raise ConfigError(f"{name}: no such setting{did_you_mean(name, fields)}; there are {', '.join(fields)}")

@@ -6,7 +6,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.agents import begin_episode, end_episode, mark_image, narrow_by, record
-from fastrm.kernels.policy import choose
+from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import column_ties
 from fastrm.kernels.tables import BLOCK, NOTHING, event_of, next_of
@@ -16,7 +16,7 @@ _0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 @part
-def advance(i, tables, tasks, reward, rule, agents, log, q, n_cols, valid, tick):
+def advance(i, tables, tasks, reward, rule, slip, agents, log, q, n_cols, valid, tick):
     """Make `tick` steps of run i."""
     moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
     n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
@@ -27,7 +27,8 @@ def advance(i, tables, tasks, reward, rule, agents, log, q, n_cols, valid, tick)
         here = s * _4 * n_cols
         number, rng0, rng1 = draw(rng0, rng1)
         a = choose(column_ties(q, here + u, n_cols), number, rule.explore_below)
-        move = moves[s * _4 + a]
+        direction, rng0, rng1 = slide(slip, a, rng0, rng1)
+        move = moves[s * _4 + direction]
         s, e = next_of(move), event_of(move)
         v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
         t += _1
@@ -50,18 +51,18 @@ def advance(i, tables, tasks, reward, rule, agents, log, q, n_cols, valid, tick)
 
 
 @jit
-def run(tables, tasks, reward, rule, agents, log, q, valid, n_ticks, tick, row):
+def run(tables, tasks, reward, rule, slip, agents, log, q, valid, n_ticks, tick, row):
     """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
 
-    `agents`, `log` and `q` float64 [n, n_s * n_a * n_cols] are updated; q is 0 from column n_u on. `valid` uint8
-    [n_cols] is scratch. A row of one block is compiled by itself: its width is then a constant.
+    `agents`, `log` and `q` float64 [n, n_s * n_a * n_cols] are updated; q is 0 from column n_u on. `slip` is as in
+    `qrm`. `valid` uint8 [n_cols] is scratch. A row of one block is compiled by itself: its width is then a constant.
     """
     n_cols = tables.reward.shape[1]
     for k in range(n_ticks):
         for i in range(agents.size):
             if n_cols == BLOCK:
-                advance(i, tables, tasks, reward, rule, agents, log, q[i], np.uint64(BLOCK), valid, tick)
+                advance(i, tables, tasks, reward, rule, slip, agents, log, q[i], np.uint64(BLOCK), valid, tick)
             else:
-                advance(i, tables, tasks, reward, rule, agents, log, q[i], np.uint64(n_cols), valid, tick)
+                advance(i, tables, tasks, reward, rule, slip, agents, log, q[i], np.uint64(n_cols), valid, tick)
         if row >= 0:
             record(agents, log, row + k)

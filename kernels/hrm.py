@@ -13,7 +13,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.agents import begin_episode, end_episode, mark_image, narrow_by, record
-from fastrm.kernels.policy import choose, choose_among
+from fastrm.kernels.policy import choose, choose_among, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import column_ties
 from fastrm.kernels.tables import BLOCK, NOTHING, event_of, next_of
@@ -41,7 +41,7 @@ def best_option(controller, values, first, u):
 
 
 @part
-def advance(i, tables, tasks, reward, options, rule, agents, log, q, n_cols, controller, valid, keep, tick):
+def advance(i, tables, tasks, reward, options, rule, slip, agents, log, q, n_cols, controller, valid, keep, tick):
     """Make `tick` steps of run i."""
     moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
     owner, first, ends, earns = options.owner, options.first, options.delta.reshape(-1), options.reward.reshape(-1)
@@ -59,7 +59,8 @@ def advance(i, tables, tasks, reward, options, rule, agents, log, q, n_cols, con
         here = s * _4 * n_cols
         number, rng0, rng1 = draw(rng0, rng1)
         a = choose(column_ties(q, here + o, n_cols), number, rule.explore_below)
-        move = moves[s * _4 + a]
+        direction, rng0, rng1 = slide(slip, a, rng0, rng1)
+        move = moves[s * _4 + direction]
         s, e = next_of(move), event_of(move)
         v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
         t += _1
@@ -94,22 +95,22 @@ def advance(i, tables, tasks, reward, options, rule, agents, log, q, n_cols, con
 
 
 @jit
-def run(tables, tasks, reward, options, rule, agents, log, q, controller, valid, keep, n_ticks, tick, row):
+def run(tables, tasks, reward, options, rule, slip, agents, log, q, controller, valid, keep, n_ticks, tick, row):
     """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
 
     `agents`, `log`, `q` float64 [n, n_s * n_a * n_cols] and `controller` float64 [n, n_s * n_o] are updated; q is 0
-    from column n_o on. `valid` uint8 [columns of the tables] and `keep` uint8 [n_cols] are scratch. A row of one block
-    is compiled by itself: its width is then a constant.
+    from column n_o on. `slip` is as in `qrm`. `valid` uint8 [columns of the tables] and `keep` uint8 [n_cols] are
+    scratch. A row of one block is compiled by itself: its width is then a constant.
     """
     n_cols = options.reward.shape[1]
     for k in range(n_ticks):
         for i in range(agents.size):
             mine, values = q[i], controller[i]
             if n_cols == BLOCK:
-                advance(i, tables, tasks, reward, options, rule, agents, log, mine, np.uint64(BLOCK), values, valid,
-                        keep, tick)  # fmt: skip
+                advance(i, tables, tasks, reward, options, rule, slip, agents, log, mine, np.uint64(BLOCK), values,
+                        valid, keep, tick)  # fmt: skip
             else:
-                advance(i, tables, tasks, reward, options, rule, agents, log, mine, np.uint64(n_cols), values, valid,
-                        keep, tick)  # fmt: skip
+                advance(i, tables, tasks, reward, options, rule, slip, agents, log, mine, np.uint64(n_cols), values,
+                        valid, keep, tick)  # fmt: skip
         if row >= 0:
             record(agents, log, row + k)

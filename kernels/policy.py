@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import part
-from fastrm.kernels.rng import HALF, LOW
+from fastrm.kernels.rng import HALF, LOW, draw
 from fastrm.kernels.tables import N_ACTIONS
 
 _SLOTS, _MASKS, _0 = np.uint64(12), np.uint64(2**N_ACTIONS), np.uint64(0)
+_1, _3, _HALFWAY = np.uint64(1), np.uint64(N_ACTIONS - 1), np.uint64(2**31)
 
 
 def _choice_table():  # type: ignore[no-untyped-def]
@@ -32,23 +33,37 @@ CHOICE = _choice_table()
 
 
 @part
-def choose(ties, draw, explore_below):
+def choose(ties, number, explore_below):
     """Choose an action by one draw: any when exploring, else one of `ties`, the mask of the best."""
-    slot = ((draw & LOW) * _SLOTS >> HALF) + (_SLOTS if draw >> HALF < explore_below else _0)
+    slot = ((number & LOW) * _SLOTS >> HALF) + (_SLOTS if number >> HALF < explore_below else _0)
     return np.uint64(CHOICE[slot * _MASKS + ties])
 
 
 @part
-def choose_among(values, offset, first, last, draw, explore_below):
+def slide(slip, a, rng0, rng1):
+    """Return where a move that may slip really goes, and the new state of the generator.
+
+    The upper half of one more draw decides whether it goes sideways, the lower half to which side, clockwise first.
+    Where nothing slips `slip` is None, a type of its own: that kernel is compiled without a trace of this.
+    """
+    if slip is None:
+        return a, rng0, rng1
+    number, rng0, rng1 = draw(rng0, rng1)
+    turn = _1 if number & LOW < _HALFWAY else _3
+    return (a + turn & _3 if number >> HALF < slip else a), rng0, rng1
+
+
+@part
+def choose_among(values, offset, first, last, number, explore_below):
     """Choose one of ``first .. last - 1`` by ``values[offset + k]`` and one draw, in the same way."""
-    explore = draw >> HALF < explore_below
+    explore = number >> HALF < explore_below
     best = values[offset + first]
     for k in range(first, last):
         best = max(best, values[offset + np.uint64(k)])
     candidates = np.uint64(0)
     for k in range(first, last):
         candidates += np.uint64(explore or values[offset + np.uint64(k)] == best)
-    skip = (draw & LOW) * candidates >> HALF
+    skip = (number & LOW) * candidates >> HALF
     chosen = first
     for k in range(first, last):
         if explore or values[offset + np.uint64(k)] == best:

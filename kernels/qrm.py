@@ -6,7 +6,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit
 from fastrm.kernels.agents import begin_episode, end_episode, record
-from fastrm.kernels.policy import choose
+from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.tables import event_of, next_of
@@ -16,10 +16,11 @@ _1, _4 = np.uint64(1), np.uint64(4)
 
 
 @jit
-def run(tables, tasks, reward, rule, agents, log, q, n_ticks, tick, row):
+def run(tables, tasks, reward, rule, slip, agents, log, q, n_ticks, tick, row):
     """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
 
-    `agents`, `log` and `q` float64 [n, n_s * (n_u + 1) * n_a] are updated; q is 0 for machine state n_u.
+    `agents`, `log` and `q` float64 [n, n_s * (n_u + 1) * n_a] are updated; q is 0 for machine state n_u. A move slips
+    when the upper half of a draw is below `slip`, floor(probability 2^32), or never if that is None.
     """
     moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
     n_cols = np.uint64(tables.reward.shape[1])
@@ -34,7 +35,8 @@ def run(tables, tasks, reward, rule, agents, log, q, n_ticks, tick, row):
                 here = (s * rows + u) * _4
                 number, rng0, rng1 = draw(rng0, rng1)
                 a = choose(row_ties(mine, here), number, rule.explore_below)
-                move = moves[s * _4 + a]
+                direction, rng0, rng1 = slide(slip, a, rng0, rng1)
+                move = moves[s * _4 + direction]
                 s, e = next_of(move), event_of(move)
                 paid = e * n_cols + u
                 if e >= n_quiet:

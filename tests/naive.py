@@ -16,7 +16,8 @@ CLEAN = {"qrm_bootstraps_at_limit": True, "option_survives_limit": False, "prune
          "merge_terminals": False}  # fmt: skip
 ICARTE2022 = {name: not value for name, value in CLEAN.items()}
 SETTINGS = {"alpha": 0.5, "gamma": 0.9, "epsilon": 0.1, "q_init": 2.0, "limit": 1000, "r_max": 1.0, "r_min": 0.0,
-            "controller_alpha": 0.5, "self_loop_options": False, "tick": 10_000, "window": 100}  # fmt: skip
+            "controller_alpha": 0.5, "self_loop_options": False, "tick": 10_000, "window": 100,
+            "slip": 0.0}  # fmt: skip
 
 
 # --- randomness: xoroshiro128++ seeded by splitmix64 -----------------------------------------------------------------
@@ -273,7 +274,7 @@ class Learner:
 
     def step(self):
         a = self.act()
-        s_next = self.world.move(self.s, a)
+        s_next = self.world.move(self.s, self.slide(a))
         u_next, reward, learned, outcome = self.experience(self.machine, self.u, a, s_next)
         self.t += 1
         at_limit = self.t == self.limit
@@ -288,6 +289,15 @@ class Learner:
             self.end_episode(outcome)
         if self.steps % self.tick == 0:
             self.log()
+
+    def slide(self, a):
+        """Return the direction in which a move goes: now and then to the right or the left of where it should."""
+        if self.slip == 0:
+            return a
+        draw = next(self.draws)
+        if (draw >> 32) >= math.floor(self.slip * 2**32):
+            return a
+        return (a + (1, 3)[((draw & 0xFFFFFFFF) * 2) >> 32]) % 4
 
     def end_episode(self, outcome):
         paid = self.earned if self.machine.spec["score"] == "own" else (1.0 if outcome == "success" else 0.0)

@@ -22,6 +22,7 @@ STEPS = 300
 CHANGES = [
     {}, {"alpha": 0.3, "gamma": 0.99, "epsilon": 0.5}, {"q_init": 0.0, "limit": 7}, {"limit": 1},
     {"self_loop_options": True, "r_min": -0.5, "r_max": 2.0, "controller_alpha": 0.25, "limit": 9},
+    {"slip": 0.3}, {"slip": 1.0, "limit": 12, "gamma": 0.5},
 ]  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
     """Make the oracle and a batch with the same settings; skip problems that do not compile."""
     try:
         parsed = [RewardMachine.parse(machine_text(spec)) for spec in specs]
-        problem = compile(GridMap.parse(text), parsed, profile=profile, metric=metric)
+        problem = compile(GridMap.parse(text), parsed, profile=profile, metric=metric, slip=settings.get("slip", 0))
     except FastrmError:
         assume(False)
     limit = settings.pop("limit", 25)
@@ -54,6 +55,7 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
         text, specs, seed, profile=PROFILES[profile], shaping=shaping, metric=metric, limit=limit, optimum=optimum,
         **settings,
     )  # fmt: skip
+    settings.pop("slip", None)
     batch = Batch(
         problem, algo, steps=steps, seeds=[seed], shaping=shaping, episode_limit=limit, optimum=optimum,
         episodes=True, **settings,
@@ -134,6 +136,25 @@ def test_kernels_equal_the_oracle_on_the_paper_s_machines(algo):
         oracle.run(6000)
         batch.advance(6000)
         assert_equal(oracle, batch)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_a_move_slips_to_either_side_as_often_as_said(algo):
+    """One step from the middle of a cross whose arms say where the move went (chi-squared, p 0.001)."""
+    grid = GridMap.parse("XXXXX\nXXaXX\nXdAbX\nXXcXX\nXXXXX\n")
+    ends = "".join(f"u0 -> {x} when {x} reward {k + 1}\n" for k, x in enumerate("abcd"))
+    machine = RewardMachine.parse(f"start u0\nsuccess a b c d\n{ends}u0 -> u0 otherwise reward 0\n")
+    problem = compile(grid, machine, slip=0.3)
+    runs = train_many(problem, algo=algo, steps=1, seeds=range(8000), alpha=1.0, gamma=0.0, tick=1, optimum=[1.0],
+                      r_max=0.0, q_init=0.0)  # fmt: skip
+    turned = [0, 0, 0, 0]
+    for run in runs:
+        went = int(run.reward[0]) - 1
+        (chosen,) = np.flatnonzero(run.q[problem.terrain.start].any(axis=0))
+        turned[(went - chosen) % 4] += 1
+    expected = [0.7 * 8000, 0.15 * 8000, 0.0, 0.15 * 8000]
+    assert turned[2] == 0
+    assert sum((n - e) ** 2 / e for n, e in zip(turned, expected, strict=True) if e) < 13.8
 
 
 def small_problem(task="a-b", kind="boolean", **settings):
