@@ -2,7 +2,8 @@
 
 An observation is a pair (cell, machine state), numbered as in the compiled problem; machine state ``n_u`` stands for
 every terminal. An episode is *terminated* when the machine reaches a terminal, and *truncated* after `episode_limit`
-steps; both can be true of one step. ``info`` says what stands on the cell (``labels``) and which state the machine is
+steps; both can be true of one step. With ``slip`` a move goes sideways now and then, drawn from the environment's
+generator. ``info`` says what stands on the cell (``labels``) and which state the machine is
 in (``rm_state``).
 
 >>> import gymnasium
@@ -26,7 +27,7 @@ from fastrm.errors import ConfigError
 from fastrm.features import ACTIONS
 from fastrm.kernels.tables import LIVE
 from fastrm.walk import Walk
-from fastrm.worlds import build_problem, office, paint, show
+from fastrm.worlds import build_problem, office, paint, show, slide
 
 try:
     import gymnasium
@@ -89,7 +90,7 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
         walk = self._walk
-        walk.step(int(action))
+        walk.step(int(slide(self.problem, np.array(action), self.np_random)))
         info = self._info()
         if self.counterfactuals:
             info["counterfactuals"] = counterfactuals_of(self.problem, walk.event)

@@ -12,7 +12,7 @@ from fastrm.config import check_whole
 from fastrm.errors import ConfigError
 from fastrm.features import ACTIONS
 from fastrm.kernels import vector
-from fastrm.worlds import build_problem, office
+from fastrm.worlds import build_problem, office, slide
 
 try:
     import gymnasium
@@ -74,7 +74,7 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         fits = given.shape == (self.num_envs,) and given.dtype.kind in "iu"
         if not fits or given.min() < 0 or given.max() >= len(ACTIONS):
             raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {len(ACTIONS) - 1}")
-        chosen = given.astype(np.int64)
+        chosen = slide(self.problem, given.astype(np.int64), self.np_random)
         begins = self._over != 0
         self._episode += begins
         next_first = self._first[(self._episode - 1) % len(self._first)]

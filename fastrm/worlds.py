@@ -13,6 +13,7 @@ from fastrm import fences
 from fastrm.compiler import Problem, compile
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.experiment import SUITES
+from fastrm.features import ACTIONS
 from fastrm.machine import RewardMachine
 from fastrm.maps import GridMap
 from fastrm.naming import find_grid, find_machine
@@ -41,7 +42,8 @@ both    -> both    otherwise       reward 0
 """
 
 GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
-SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, "profile", "metric")
+COMPILE_SETTINGS = ("profile", "metric", "slip")
+SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, *COMPILE_SETTINGS)
 
 
 def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
@@ -49,7 +51,7 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
 
     Settings are ``grid`` (a map, a map file, or a setup such as ``2a2b2c``, placed by ``size`` and ``map_seed``),
     ``machine`` (a machine, a list of them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with
-    ``terminal_reward`` and ``closer``), ``profile`` and ``metric``.
+    ``terminal_reward`` and ``closer``), ``profile``, ``metric`` and ``slip``.
     """
     for name in settings:
         if name not in SETTINGS:
@@ -70,7 +72,16 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     if not any(isinstance(one, str | Path) for one in machines):
         _refuse(settings, MACHINE_SETTINGS, "machine")
     machine = [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
-    return compile(grid, machine, **{name: settings[name] for name in ("profile", "metric") if name in settings})
+    return compile(grid, machine, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
+
+
+def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
+    """Return where moves really go: each sideways with the problem's probability of slipping."""
+    if not problem.slip:
+        return actions
+    turns = np.where(random.random(actions.shape) < 0.5, 1, 3)
+    turned: Array = (actions + np.where(random.random(actions.shape) < problem.slip, turns, 0)) % len(ACTIONS)
+    return turned
 
 
 def _refuse(settings: dict[str, Any], names: Sequence[str], what: str) -> None:

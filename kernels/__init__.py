@@ -11,9 +11,10 @@ from fastrm.kernels import _jit
 compile_lock = _jit.compile_lock
 
 with _jit.house_cache():
-    from fastrm.kernels import agents, crm, dp, grid, hrm, policy, product, qrm, rng, rollout, simd, tables, td
+    from fastrm.kernels import agents, crm, dp, expected, grid, hrm, policy  # noqa: I001
+    from fastrm.kernels import product, qrm, rng, rollout, simd, tables, td
 
 __all__ = [
-    "agents", "compile_lock", "crm", "dp", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout", "simd",
-    "tables", "td",
+    "agents", "compile_lock", "crm", "dp", "expected", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout",
+    "simd", "tables", "td",
 ]  # fmt: skip

@@ -187,19 +187,20 @@ def steps_to_go(tables, mask, any_end, distance):
 
 
 @jit
-def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, to_end, mass, gained, mass_next, gained_next):
+def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end, mass, gained, mass_next, gained_next):
     """Return the expected reward per step of one episode of the epsilon-greedy policy, sum over t of P(T = t) / t.
 
     The distribution over (s, u) is pushed forward in time together with the reward gained so far; what has not ended
     after t steps adds less than its mass over t, and the sum stops when that falls below `tolerance` or at `horizon`.
     `worth` float64 [n_e, n_cols] is what a move pays; pairs with `to_end` FAR never end an episode and are dropped; the
-    four float64 [n_s, n_cols] are scratch. Also returns what the mass that had not ended could at most have added.
+    four float64 [n_s, n_cols] are scratch. Also returns what the mass that had not ended could at most have added, the
+    probability of success, and the sum of t P(success at t).
     """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
     mass[:, :] = 0.0
     gained[:, :] = 0.0
     mass[tables.start, u] = 1.0
-    total, left, t = 0.0, 1.0, 0
+    total, left, t, success, steps = 0.0, 1.0, 0, 0.0, 0.0
     while t < horizon and left > tolerance * (t + 1):
         t += 1
         mass_next[:, :] = 0.0
@@ -210,7 +211,9 @@ def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, to_end, mass,
                 if mass[s, v] == 0.0:
                     continue
                 for a in range(N_ACTIONS):
-                    share = epsilon / N_ACTIONS + (1.0 - epsilon if a == policy[s, v] else 0.0)
+                    turn = (a - policy[s, v]) & (N_ACTIONS - 1)
+                    straight = 1.0 - slip if turn == 0 else 0.0 if turn == 2 else 0.5 * slip
+                    share = epsilon / N_ACTIONS + (1.0 - epsilon) * straight
                     if share == 0.0:
                         continue
                     e = tables.event[s, a]
@@ -218,13 +221,16 @@ def arrival(tables, worth, policy, u, epsilon, horizon, tolerance, to_end, mass,
                     brings = share * gained[s, v] + arrives * worth[e, v]
                     if tables.outcome[e, v] != LIVE:
                         total += brings / t
+                        if tables.outcome[e, v] == SUCCESS:
+                            success += arrives
+                            steps += arrives * t
                     elif to_end[tables.next_s[s, a], tables.delta[e, v]] < FAR:
                         mass_next[tables.next_s[s, a], tables.delta[e, v]] += arrives
                         gained_next[tables.next_s[s, a], tables.delta[e, v]] += brings
                         left += arrives
         mass, mass_next = mass_next, mass
         gained, gained_next = gained_next, gained
-    return total, left / (t + 1)
+    return total, left / (t + 1), success, steps
 
 
 @jit

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from fastrm.compiler import Problem
 from fastrm.exact import thresholds
+from fastrm.exact.expected import refuse_slip
 from fastrm.exact.solve import Cell, Solution, as_cells, distances, solve
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS
@@ -120,6 +121,7 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     >>> verdict.critical_reward > 0
     True
     """
+    refuse_slip(problem, "a guarantee")
     solution = solve(problem, gamma, machine)
     tables, goal = problem.tables, solution.shortest
     direct = np.empty(solution.optimal.shape, dtype=np.uint8)

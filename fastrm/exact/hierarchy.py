@@ -18,6 +18,7 @@ import numpy as np
 from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig, check_whole
 from fastrm.errors import ConfigError
+from fastrm.exact.expected import refuse_slip
 from fastrm.exact.solve import (
     Cell,
     Solution,
@@ -100,6 +101,7 @@ def hrm_fixed_point(
     >>> hrm_fixed_point(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b"))).extra_steps
     0
     """
+    refuse_slip(problem, "the fixed point of HRM")
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
     if gamma == 1:

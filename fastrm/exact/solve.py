@@ -9,6 +9,7 @@ be told apart within the bounds, and it matters, the choice is settled in ration
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.config import check_number, check_whole
 from fastrm.errors import ConfigError
+from fastrm.exact.expected import expected_values
 from fastrm.exact.rational import Move, as_written, optimal_moves
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS, Tables
@@ -75,12 +77,12 @@ class Solution:
 
     @property
     def path(self) -> tuple[Cell, ...]:
-        """Cells of the optimal path from the start; one that never finishes is cut where it begins to repeat."""
+        """Cells of the optimal path from the start, as long as nothing slips; cut where it begins to repeat."""
         return as_cells(self.problem, [s for s, _ in self.pairs[0]])
 
     @property
     def length(self) -> int | None:
-        """Steps in which the optimal policy completes the task, None if it never does."""
+        """Steps in which the optimal policy completes the task if nothing slips, None if it never does."""
         return len(self.pairs[0]) - 1 if self.pairs[2] else None
 
     @property
@@ -103,28 +105,48 @@ class Solution:
         horizon : int, optional
             Steps after which an episode is cut off; without limit by default.
         """
-        check_number("epsilon", epsilon, 0, 1)
-        if horizon is not None:
-            check_whole("horizon", horizon, 1, 2**31)
         own = self.problem.machines[self.machine].score == "own"
         worth = self.tables.reward if own else task_reward(self.tables)
-        if epsilon == 0 and self.pairs[1] is not None:
-            return 0.0  # a loop never ends
-        to_end = distances(self.tables, any_end=True)
-        scratch = [np.empty(to_end.shape) for _ in range(4)]
-        total, missing = dp.arrival(
-            self.tables, worth, self.policy, self.first_u, float(epsilon), horizon or _LONGEST, 1e-13, to_end, *scratch
-        )
+        if horizon is not None:
+            check_whole("horizon", horizon, 1, 2**31)
+        total, missing, _, _ = self._play(epsilon, worth, horizon or _LONGEST)
         if horizon is None and missing * np.abs(worth).max() > 1e-6 * abs(total):
             raise ConfigError(
                 f"the policy hardly ever ends an episode ({missing * _LONGEST:.2g} of all last {_LONGEST} steps), so "
                 "its reward per step is not known; give a horizon"
             )
-        return float(total)
+        return total
+
+    def success_probability(self, epsilon: float = 0.0, horizon: int = _LONGEST) -> float:
+        """Return the probability that an episode played epsilon-greedily completes the task within `horizon` steps."""
+        check_whole("horizon", horizon, 1, 2**31)
+        return self._play(epsilon, task_reward(self.tables), horizon)[2]
+
+    def expected_length(self, epsilon: float = 0.0) -> float:
+        """Return the expected steps of the episodes, played epsilon-greedily, that complete the task.
+
+        Infinite where hardly any does within 100 000 steps.
+        """
+        _, _, success, steps = self._play(epsilon, task_reward(self.tables), _LONGEST)
+        return steps / success if success > 0 else math.inf
+
+    def _play(self, epsilon: float, worth: Array, horizon: int) -> tuple[float, float, float, float]:
+        """Push the distribution over pairs forward in time; see `dp.arrival`."""
+        check_number("epsilon", epsilon, 0, 1)
+        if epsilon == 0 and self.problem.slip == 0 and self.pairs[1] is not None:
+            return 0.0, 0.0, 0.0, 0.0  # a loop never ends
+        to_end = distances(self.tables, any_end=True)
+        scratch = [np.empty(to_end.shape) for _ in range(4)]
+        found = dp.arrival(
+            self.tables, worth, self.policy, self.first_u, float(epsilon), self.problem.slip, horizon, 1e-13, to_end,
+            *scratch,
+        )  # fmt: skip
+        total, missing, success, steps = map(float, found)
+        return total, missing, success, steps
 
 
 def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
-    """Find the optimal policy for the rewards a machine pays.
+    """Find the optimal policy for the rewards a machine pays; where moves slip, for their expectation.
 
     Parameters
     ----------
@@ -156,6 +178,11 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
+    if problem.slip:
+        value, error, mask = expected_values(tables, reward, gamma, problem.slip)
+        unsettled = "where moves slip, values are known up to their error; every action within it counts as optimal"
+        return Solution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
+                        highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
     value, policy, error = value_and_policy(tables, reward, gamma)
     mask = np.empty(policy.shape, dtype=np.uint8)
     dp.candidates(tables, reward, gamma, value, error, mask)

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
+from fastrm.exact.expected import refuse_slip
 from fastrm.exact.rational import as_written, path_return
 from fastrm.exact.solve import distances, follow, solve_rewards, value_and_policy
 from fastrm.guards import constant
@@ -45,6 +46,7 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
 
     At R* itself a shortest path and another one are both optimal.
     """
+    refuse_slip(problem, "the threshold of the terminal reward")
     if gamma >= 1:
         raise ConfigError("gamma=1: the threshold of the terminal reward needs a gamma below 1")
     tables, g = problem.tables, as_written(gamma)
