@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fastrm.maps import GridMap
     from fastrm.results import Results, load
     from fastrm.runner import run
+    from fastrm.tasks import task
     from fastrm.training import Run, train, train_many
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ _HOME = {
     "optimal_arps": "exact.score",
     "run": "runner",
     "solve": "exact.solve",
+    "task": "tasks",
     "train": "training",
     "train_many": "training",
 }
@@ -87,6 +89,7 @@ __all__ = [
     "optimal_arps",
     "run",
     "solve",
+    "task",
     "train",
     "train_many",
 ]

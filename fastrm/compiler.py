@@ -6,28 +6,29 @@ numeric machines all become the same look-up tables: ``delta[event, state]`` and
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
 from fastrm.config import Profile, check_number
-from fastrm.errors import FastrmWarning, MachineError, MapError, did_you_mean, place
-from fastrm.features import Events, Leaf, Metric, Terrain, find_events
-from fastrm.formats.draft import Edge
-from fastrm.guards import Chain, Feature, Guard, Otherwise, Proposition, Unary, evaluate, leaves
+from fastrm.errors import MachineError, MapError
+from fastrm.evaluator import Evaluator, Part
+from fastrm.features import Events, Metric, Terrain, find_events
+from fastrm.fit import check_features, check_names, leaves_read, why_impossible
+from fastrm.guards import TO_GO, Number
 from fastrm.kernels import product
 from fastrm.kernels.grid import UNREACHED
-from fastrm.kernels.tables import BLOCK, FAILURE, LIVE, SUCCESS, Tables
-from fastrm.machine import RewardMachine, describe
+from fastrm.kernels.tables import BLOCK, Tables
+from fastrm.machine import RewardMachine
 from fastrm.maps import GridMap
+from fastrm.togo import pay_potential, potentials, steps_to_go
 
 Array = npt.NDArray[Any]
-FELL_OFF = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,14 @@ class Problem:
     """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
     shortest: tuple[int, ...]
     """Length of a shortest path that completes the task of each machine."""
+    plain: Array
+    """float64 [n_e, n_cols]: what the machines pay without their potentials."""
+    example: Array
+    """int64 [n_e]: a move of every event, as s * n_a + a."""
+    potential: Array | None = None
+    """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
+    gamma: float = 0.9
+    """The discount in the rewards of the tables; it matters where there are potentials."""
     slip: float = 0.0
     """Probability that a move goes sideways."""
 
@@ -53,6 +62,15 @@ class Problem:
     def grid(self) -> GridMap:
         """The map."""
         return self.terrain.grid
+
+    def at(self, gamma: float) -> Problem:
+        """Return the problem with ``gamma Phi(s', u') - Phi(s, u)`` paid at this discount."""
+        if self.potential is None or gamma == self.gamma:
+            return self
+        reward = aligned_full(self.plain.shape)
+        pay_potential(self.plain, self.potential, self.tables, self.example, gamma, reward)
+        reward.flags.writeable = False
+        return replace(self, tables=self.tables._replace(reward=reward), gamma=gamma)
 
     def __repr__(self) -> str:
         n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
@@ -66,6 +84,7 @@ def compile(
     profile: str | Profile = "clean",
     metric: Metric = "manhattan",
     slip: float = 0.0,
+    gamma: float = 0.9,
 ) -> Problem:
     r"""Turn a map and one machine, or several for multi-task learning, into a `Problem`.
 
@@ -81,6 +100,8 @@ def compile(
         What ``d(x)`` and ``closer(x)`` measure.
     slip : float
         Probability that a move goes sideways instead, to either side equally often.
+    gamma : float
+        Discount of potentials, for environments; learners and solvers put in their own.
 
     Raises
     ------
@@ -104,147 +125,31 @@ def compile(
             )
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
+    check_number("gamma", gamma, 0, 1)
     terrain = Terrain.survey(grid, metric)
     check_features(machines, terrain)
-    events = find_events(terrain, leaves_read(machines))
-    parts = [Evaluator(m, events, terrain, profile).run() for m in machines]
-    problem = _assemble(terrain, machines, profile, events, parts, float(slip))
-    _check_names(problem)
+    wanted, guided = leaves_read(machines), any(m.potential for m in machines)
+    to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
+    events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
+    parts = [Evaluator(m, events, terrain, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
+    problem = replace(_assemble(terrain, machines, profile, events, parts), slip=float(slip))
+    if guided and to_go:
+        phi = potentials(machines, to_go, problem.plain.shape[1])
+        problem = replace(problem, potential=phi, gamma=math.nan).at(float(gamma))
+    check_names(machines, terrain)
     return problem
 
 
-class Part(NamedTuple):
-    """One machine evaluated on all events; states are numbered within the machine."""
-
-    delta: Array  # int64   [n_e, n_u]  next state, n_u for the end
-    outcome: Array  # uint8   [n_e, n_u]
-    reward: Array  # float64 [n_e, n_u]
-    ending: Array  # int16   [n_e, n_u]
-
-
-class Evaluator:
-    """Evaluates the edges of one machine on all events and insists on exactly one open edge."""
-
-    def __init__(self, machine: RewardMachine, events: Events, terrain: Terrain, profile: Profile) -> None:
-        self.machine, self.events, self.terrain, self.profile = machine, events, terrain, profile
-        self.values: dict[Any, Array] = {}
-
-    def run(self) -> Part:
-        """Evaluate the whole machine."""
-        part = self.blank()
-        for v, edges in enumerate(self.edges_by_state()):
-            self.run_state(part, v, edges)
-        return part
-
-    def blank(self) -> Part:
-        """Allocate the tables of the machine."""
-        shape = self.events.count, len(self.machine.states)
-        return Part(
-            delta=np.empty(shape, np.int64),
-            outcome=np.full(shape, LIVE, np.uint8),
-            reward=np.zeros(shape),
-            ending=np.zeros(shape, np.int16),
-        )
-
-    def edges_by_state(self) -> list[list[Edge]]:
-        """Return the edges that leave each state, in file order."""
-        by_state: dict[str, list[Edge]] = {name: [] for name in self.machine.states}
-        for edge in self.machine.edges:
-            by_state[edge.source].append(edge)
-        return list(by_state.values())
-
-    def run_state(self, part: Part, v: int, edges: list[Edge]) -> None:
-        """Fill in one state's column."""
-        for edge, is_open in self.open_edges(edges):
-            self.fill(part, v, edge, is_open)
-        self.fall_off(part, v, edges)
-
-    def column(self, expression: Any, dtype: type) -> Array:
-        """Evaluate an expression on all events; equal expressions are evaluated once."""
-        if expression not in self.values:
-            value: Array = np.asarray(evaluate(expression, self.events.columns), dtype=dtype)
-            self.values[expression] = np.broadcast_to(value, self.events.count)
-        return self.values[expression]
-
-    def open_edges(self, edges: list[Edge]) -> Iterable[tuple[Edge, Array]]:
-        """Yield every edge of a state with the events that open it; the last mask left over is ``self.gap``."""
-        taken = np.zeros(self.events.count, dtype=np.bool_)
-        default = None
-        for edge in edges:
-            if isinstance(edge.guard, Otherwise):
-                default = edge
-                continue
-            is_open = self.column(edge.guard, np.bool_)
-            if (taken & is_open).any():
-                self.report_overlap(edges, edge, int(np.flatnonzero(taken & is_open)[0]))
-            taken |= is_open
-            yield edge, is_open
-        if default is not None:
-            yield default, ~taken
-            taken[:] = True
-        self.gap = ~taken
-
-    def fill(self, part: Part, v: int, edge: Edge, is_open: Array) -> None:
-        """Enter where an edge leads and what it pays, on the events that open it."""
-        where = np.flatnonzero(is_open)
-        part.reward[where, v] = self.paid(edge, where)
-        if edge.target in self.machine.terminals:
-            part.delta[where, v] = len(self.machine.states)
-            part.outcome[where, v] = SUCCESS if edge.target in self.machine.success else FAILURE
-            part.ending[where, v] = 1 + self.machine.terminals.index(edge.target)
-        else:
-            part.delta[where, v] = self.machine.states.index(edge.target)
-
-    def paid(self, edge: Edge, where: Array) -> Array:
-        """Return what an edge pays on some events, all of it finite."""
-        reward: Array = self.column(edge.reward, np.float64)[where] + 0.0  # never -0
-        if not np.isfinite(reward).all():
-            event = int(where[np.flatnonzero(~np.isfinite(reward))[0]])
-            raise MachineError(
-                f"{self.at(edge)}edge {describe(edge)} pays no finite reward "
-                f"on {self.events.describe(event, self.terrain)}"
-            )
-        return reward
-
-    def fall_off(self, part: Part, v: int, edges: list[Edge]) -> None:
-        """Where no edge is open: an error, or the end of the episode in profiles that allow it."""
-        where = np.flatnonzero(self.gap)
-        if not where.size:
-            return
-        if not self.profile.falls_off:
-            line = edges[0].line if edges else None
-            raise MachineError(
-                f"{place(self.machine.source, line)}state {self.machine.states[v]} opens no edge "
-                f"on {self.events.describe(int(where[0]), self.terrain)}; add an 'otherwise' edge"
-            )
-        for edge in edges:  # the reference pays what the state's edge to a terminal pays
-            if edge.target in self.machine.terminals:
-                part.reward[where, v] = self.paid(edge, where)
-        part.delta[where, v] = len(self.machine.states)
-        part.outcome[where, v] = FAILURE
-        part.ending[where, v] = FELL_OFF
-
-    def report_overlap(self, edges: list[Edge], second: Edge, event: int) -> None:
-        """Raise the error that names two edges open at once."""
-        first = next(e for e in edges if not isinstance(e.guard, Otherwise) and self.column(e.guard, np.bool_)[event])
-        lines = f" (line {first.line})" if first.line else ""
-        raise MachineError(
-            f"{self.at(second)}in state {second.source} the edges {describe(first)}{lines} and {describe(second)} are "
-            f"both open on {self.events.describe(event, self.terrain)}; make the guards exclude each other"
-        )
-
-    def at(self, edge: Edge) -> str:
-        """Return the ``file:line: `` of an edge."""
-        return place(self.machine.source, edge.line)
+def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile) -> list[Array]:
+    """Find the steps to go, which do not depend on rewards, from machines that pay nothing."""
+    free = tuple(replace(m, edges=tuple(replace(e, reward=Number(0.0)) for e in m.edges)) for m in machines)
+    events = find_events(terrain, leaves_read(free))
+    parts = [Evaluator(m, events, terrain, profile).run() for m in free]
+    return steps_to_go(_assemble(terrain, free, profile, events, parts).tables, free)
 
 
 def _assemble(
-    terrain: Terrain,
-    machines: tuple[RewardMachine, ...],
-    profile: Profile,
-    events: Events,
-    parts: list[Part],
-    slip: float,
+    terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, events: Events, parts: list[Part]
 ) -> Problem:
     """Lay the machines side by side, quiet events first, and find a shortest path for each."""
     counts = [len(machine.states) for machine in machines]
@@ -289,91 +194,13 @@ def _assemble(
     shortest = tuple(_shortest(tables, int(u)) for u in tables.first_u)
     for machine, length in zip(machines, shortest, strict=True):
         if length < 0:
-            raise MachineError(_why_impossible(machine, terrain))
-    return Problem(terrain, machines, profile, tables, states, ending[order], shortest, slip)
+            raise MachineError(why_impossible(machine, terrain))
+    return Problem(
+        terrain, machines, profile, tables, states, ending[order], shortest, tables.reward, events.example[order]
+    )
 
 
 def _shortest(tables: Tables, u: int) -> int:
     pairs = len(tables.next_s) * tables.n_u
     _, length = product.explore(tables, u, np.empty(pairs, np.int32), np.empty(pairs, np.int64))
     return -1 if length == UNREACHED else int(length)
-
-
-def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:
-    """Return the propositions and features that machines read, in order of appearance."""
-    return list(dict.fromkeys(leaf for m in machines for edge in m.edges for leaf in _leaves_of(edge)))
-
-
-def _leaves_of(edge: Edge) -> Iterable[Leaf]:
-    yield from leaves(edge.guard)
-    yield from leaves(edge.reward)
-
-
-def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
-    """Refuse distances to object types that the map does not have, or that no way leads to."""
-    for machine in machines:
-        for edge in machine.edges:
-            for leaf in _leaves_of(edge):
-                missing = leaf.name not in terrain.grid.objects
-                walled_off = terrain.metric == "geodesic" and not missing and not terrain.reachable(leaf.name)
-                if isinstance(leaf, Feature) and (missing or walled_off):
-                    raise MachineError(
-                        f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
-                        f"{leaf.function}({leaf.name}); {_offers(terrain, leaf.name)}"
-                    )
-
-
-def _offers(terrain: Terrain, name: str) -> str:
-    objects = terrain.grid.objects
-    if name in objects:
-        return f"every {name} of this map is walled off from the start"
-    return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
-
-
-def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, str]]:
-    """Yield the propositions that no move on this map can make true, with the first edge that reads each."""
-    seen: set[str] = set()
-    for edge in machine.edges:
-        for leaf in _leaves_of(edge):
-            if isinstance(leaf, Proposition) and leaf.name not in seen and not terrain.reachable(leaf.name):
-                seen.add(leaf.name)
-                yield edge, leaf.name
-
-
-def _why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
-    """Say why no path on this map completes the task."""
-    missing = list(_missing(machine, terrain))
-    wanted = {leaf.name for edge in machine.edges for leaf in _wanted(edge.guard)}
-    for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
-        return (
-            f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
-            f"{_offers(terrain, name)}; the task cannot be completed on this map"
-        )
-    return (
-        f"{machine.source}: no path on {terrain.grid.source} leads to a success state ({', '.join(machine.success)}); "
-        "the task cannot be completed on this map"
-    )
-
-
-def _wanted(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
-    """Yield the propositions that help a guard to open by being true."""
-    match guard:
-        case Proposition() if not negated:
-            yield guard
-        case Unary("!", operand):
-            yield from _wanted(operand, not negated)
-        case Chain("&" | "|", operands):
-            for operand in operands:
-                yield from _wanted(operand, negated)
-
-
-def _check_names(problem: Problem) -> None:
-    """Warn about propositions that never hold on this map; the tasks can be completed without them."""
-    for machine in problem.machines:
-        for edge, name in _missing(machine, problem.terrain):
-            warnings.warn(
-                f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} reads '{name}', "
-                f"which this map never shows; {_offers(problem.terrain, name)}",
-                FastrmWarning,
-                stacklevel=3,
-            )

@@ -6,6 +6,7 @@ A move is a pair (cell, action). Two moves on which all the propositions and fea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.config import check_choice
-from fastrm.guards import Feature, Proposition, write
+from fastrm.guards import TO_GO, Feature, Proposition, write
 from fastrm.kernels import grid as kernel
 from fastrm.maps import GridMap
 
@@ -66,13 +67,29 @@ class Terrain:
         codes: Array = self.grid.tiles[rows, columns]
         return codes
 
+    def objects(self, name: str) -> tuple[tuple[int, int], ...]:
+        """Return the cells of a type of objects, or of its k-th object in reading order: ``a``, ``a1``, ``a2``."""
+        single = re.fullmatch(r"([a-zH])([1-9][0-9]{0,8})", name)
+        if single is None:
+            return self.grid.objects.get(name, ())
+        return self.grid.objects.get(single[1], ())[int(single[2]) - 1 : int(single[2])]
+
+    def stands_on(self, name: str) -> Array:
+        """Mark the cells, ``[n_s]``, with an object of a type."""
+        marks = np.zeros(self.grid.size, dtype=np.bool_)
+        for cell in self.objects(name):
+            marks[cell] = True
+        rows, columns = self.cells.T
+        here: Array = marks[rows, columns]
+        return here
+
     def reachable(self, name: str) -> bool:
         """Say whether the agent can stand on some object of a type."""
-        return name in self.grid.objects and bool(np.any(self.labels() == ord(name)))
+        return bool(self.stands_on(name).any())
 
     def distance(self, name: str, only: int | None = None) -> Array:
         """Return the distance from every cell to the nearest object of a type, or to the one object `only`."""
-        objects = np.array(self.grid.objects[name], dtype=np.int32)
+        objects = np.array(self.objects(name), dtype=np.int32)
         targets = objects if only is None else objects[only : only + 1]
         distance = np.empty(len(self.cells), dtype=np.int32)
         rows, columns = (np.ascontiguousarray(axis) for axis in self.cells.T)
@@ -89,7 +106,7 @@ class Terrain:
     def closer(self, name: str, any_object: bool) -> Array:
         """Mark the moves, ``[n_s, n_a]``, that bring the nearest object (or any one object) of a type closer."""
         marks = np.zeros(self.next_s.shape, dtype=np.uint8)
-        which: Iterable[int | None] = range(len(self.grid.objects[name])) if any_object else (None,)
+        which: Iterable[int | None] = range(len(self.objects(name))) if any_object else (None,)
         for only in which:
             kernel.mark_closer(self.next_s, self.distance(name, only), marks)
         return marks
@@ -125,17 +142,20 @@ class Events:
         return f"{', '.join(facts) or 'no object'} (moving {ACTIONS[a]} from {here} to {there})"
 
 
-def find_events(terrain: Terrain, leaves: Iterable[Leaf]) -> Events:
-    """Sort the moves of a map into events by the propositions and features named."""
+def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "after", "move"] = "") -> Events:
+    """Sort the moves of a map into events by the propositions and features named.
+
+    Where rewards depend on the steps to go, which every machine state counts in its own way, moves to different cells,
+    or moves between different pairs of cells, are also kept `apart`.
+    """
     after, before = _Classes(len(terrain.cells)), _Classes(len(terrain.cells))
     moves = _Classes(terrain.next_s.size)
     sources: list[tuple[Leaf, str, Array]] = []
     propositions = [leaf for leaf in leaves if isinstance(leaf, Proposition)]
-    codes = terrain.labels()
-    labels = np.zeros(len(codes), dtype=np.int64)
+    labels = np.zeros(len(terrain.cells), dtype=np.int64)
+    propositions.sort(key=lambda leaf: len(leaf.name) > 1)  # single objects part those of a type
     for i, proposition in enumerate(propositions, start=1):
-        on_map = proposition.name in terrain.grid.objects
-        here = codes == ord(proposition.name) if on_map else np.zeros(len(codes), dtype=np.bool_)
+        here = terrain.stands_on(proposition.name)
         labels[here] = i
         sources.append((proposition, "after", here))
     after.split(labels, len(propositions) + 1)
@@ -145,10 +165,12 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf]) -> Events:
             where = "after" if leaf.function == "d" else "before"
             (after if where == "after" else before).split(distance, int(distance.max()) + 1)
             sources.append((leaf, where, distance.astype(np.float64)))  # rewards multiply distances
-        elif isinstance(leaf, Feature):
+        elif isinstance(leaf, Feature) and leaf != TO_GO:
             closer = terrain.closer(leaf.name, any_object=leaf.function == "closer_any").ravel()
             moves.split(closer, 2)
             sources.append((leaf, "move", closer != 0))
+    for classes in {"": (), "after": (after,), "move": (after, before)}[apart]:
+        classes.split(np.arange(len(terrain.cells)), len(terrain.cells))
     there = terrain.next_s.ravel()
     origin = np.repeat(np.arange(len(terrain.cells)), terrain.next_s.shape[1])
     moves.split(after.dense()[there], after.bound)

@@ -13,8 +13,9 @@ One grammar serves both; a guard must come out as a truth value, a reward as a n
 
 A bare name is a proposition: the object type standing on the cell after the move. The functions are `d(x)` and
 `d_before(x)`, the distance to the nearest x after and before the move, `closer(x)` and `closer_any(x)`, which say
-whether that distance (or the distance to any one x) fell, and `min` and `max` of numbers. Nothing is ever passed to
-the Python interpreter.
+whether that distance (or the distance to any one x) fell, and `min` and `max` of numbers. Rewards may read `to_go()`:
+the fewest steps from there, in the machine state that the edge leads to, to a success. The k-th object of type x in
+reading order is named like a type of its own: x1, x2, ... Nothing is ever passed to the Python interpreter.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import numpy as np
 
 from fastrm.errors import MachineError, did_you_mean
 
-NUMBER_FEATURES = ("d", "d_before")
+NUMBER_FEATURES = ("d", "d_before", "to_go")
 TRUTH_FEATURES = ("closer", "closer_any")
 FEATURES = NUMBER_FEATURES + TRUTH_FEATURES
 FOLDS: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum}
@@ -76,7 +77,7 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A distance or its change: one of `FEATURES` applied to an object type."""
+    """A distance or its change: one of `FEATURES` applied to an object type, or to none."""
 
     function: str
     name: str
@@ -112,6 +113,9 @@ class Otherwise:
     """The guard that is open when no other guard of its state is."""
 
 
+TO_GO = Feature("to_go", "")
+"""Steps to go after an edge: the one feature that depends on the machine."""
+
 Expression = Number | Truth | Proposition | Feature | Unary | Binary | Chain
 Guard = Expression | Otherwise
 
@@ -124,7 +128,10 @@ def parse_guard(text: str) -> Guard:
     """
     if text.strip() == "otherwise":
         return Otherwise()
-    return _Parser(text).whole("truth")
+    guard = _Parser(text).whole("truth")
+    if TO_GO in leaves(guard):
+        raise MachineError(f"to_go() stands in the guard {text.strip()[:200]!r}; only rewards may read it")
+    return guard
 
 
 def parse_reward(text: str) -> Expression:
@@ -382,6 +389,9 @@ class _Parser:
             raise self.error(
                 f"unknown function {function!r}{did_you_mean(function, known)}; there are {', '.join(known)}"
             )
+        if function == TO_GO.function:
+            self.expect(")")
+            return TO_GO
         if self.at == len(self.tokens) or self.tokens[self.at][0] != "name" or self.tokens[self.at][1] in RESERVED:
             raise self.error(f"{function}(...) needs the name of an object type")
         name = self.tokens[self.at][1]

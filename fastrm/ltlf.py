@@ -10,7 +10,7 @@ none); with them the rules are
 
 The trace read so far satisfies the formula when what is left of it holds of an empty rest. Formulas are kept in
 negation normal form, and as states told apart as alternatives of what must hold together; states from which nothing
-satisfies become one failure, and states that no continuation can tell apart are merged.
+satisfies become one failure, and states that no continuation can tell apart are merged (see `automaton`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from fastrm import kinds
+from fastrm.automaton import DONE, TooManyStates, explore, smallest
 from fastrm.errors import MachineError
-from fastrm.formats.draft import Draft, Edge
-from fastrm.guards import Chain, Expression, Number, Otherwise, Proposition
+from fastrm.formats.draft import Draft
+from fastrm.kinds import Payment
 
 MAX_STATES = 2000
 MAX_LENGTH = 2000
@@ -232,89 +234,22 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
     """
     formula = parse(text)
     labels = sorted(set(re.findall(r"\b(?:[a-z]|H)\b", text)))
-    start = _as_state(formula)
-    moves = _explore(start, ["", *labels], text)
-    alive = _alive(moves)
-    if 0 not in alive:
+
+    def step(state: State, label: str) -> State | int:
+        rest = _step(state, label)
+        return DONE if _satisfied(rest) else rest
+
+    try:
+        moves = explore(_as_state(formula), labels, step, MAX_STATES)
+    except TooManyStates:
+        raise MachineError(f"formula {text[:60]!r}: needs more than {MAX_STATES} states") from None
+    automaton = smallest(labels, moves)
+    if automaton is None:
         raise MachineError(f"formula {text!r}: nothing satisfies it (at most one object stands on a cell)")
-    part = _minimal(moves, alive)
-    order = list(dict.fromkeys(part[k] for k in sorted(alive)))
-    name = {block: f"u{i}" for i, block in enumerate(order)}
-    first = {block: min(k for k in alive if part[k] == block) for block in order}
-    edges: list[Edge] = []
-    fails = False
-    for block in order:
-        ways = {label: _target(moves[first[block]][label], alive, part, name) for label in ("", *labels)}
-        fails |= "failed" in ways.values()
-        for target in dict.fromkeys(ways.values()):
-            asked = [label for label in labels if ways[label] == target]
-            if target != ways[""]:
-                guard: Expression = Proposition(asked[0])
-                if len(asked) > 1:
-                    guard = Chain("|", tuple(Proposition(label) for label in asked))
-                edges.append(Edge(name[block], target, guard, _pays(target, success_reward, failure_reward)))
-        edges.append(Edge(name[block], ways[""], Otherwise(), _pays(ways[""], success_reward, failure_reward)))
-    return Draft(
-        start=name[part[0]], states=tuple(name.values()), edges=tuple(edges), success=("done",),
-        failure=("failed",) if fails else (), name=_name(text), source="<formula>",
-    )  # fmt: skip
-
-
-def _pays(target: str, success: float, failure: float) -> Number:
-    return Number({"done": success, "failed": failure}.get(target, 0.0))
+    payment = Payment(terminal_reward=success_reward, failure_reward=failure_reward)
+    return kinds.build(automaton, payment, _name(text), "<formula>")
 
 
 def _name(text: str) -> str:
     """Return the formula as a name; arrows mean edges there."""
     return f"LTLf {' '.join(text.replace('<->', ' iff ').replace('->', ' implies ').split())}"
-
-
-DONE = -1
-
-
-def _explore(start: State, labels: list[str], text: str) -> list[dict[str, int]]:
-    """Return where every label leads from every state, `DONE` where the formula is satisfied."""
-    number, todo, moves = {start: 0}, [start], list[dict[str, int]]()
-    while todo:
-        state, ways = todo.pop(0), dict[str, int]()
-        for label in labels:
-            rest = _step(state, label)
-            if _satisfied(rest):
-                ways[label] = DONE
-                continue
-            if rest not in number:
-                number[rest] = len(number)
-                todo.append(rest)
-                if len(number) > MAX_STATES:
-                    raise MachineError(f"formula {text[:60]!r}: needs more than {MAX_STATES} states")
-            ways[label] = number[rest]
-        moves.append(ways)
-    return moves
-
-
-def _alive(moves: list[dict[str, int]]) -> set[int]:
-    """Return the states from which the formula can still be satisfied."""
-    alive: set[int] = set()
-    size = -1
-    while len(alive) != size:
-        size = len(alive)
-        alive |= {k for k, ways in enumerate(moves) if any(v == DONE or v in alive for v in ways.values())}
-    return alive
-
-
-def _minimal(moves: list[dict[str, int]], alive: set[int]) -> dict[int, int]:
-    """Return blocks of states that no continuation can tell apart (Moore's refinement)."""
-    part = dict.fromkeys(alive, 0)
-    while True:
-        seen: dict[tuple[int, ...], int] = {}
-        refined = {}
-        for k in sorted(alive):
-            ways = (v if v == DONE else part.get(v, -2) for v in moves[k].values())
-            refined[k] = seen.setdefault((part[k], *ways), len(seen))
-        if len(set(refined.values())) == len(set(part.values())):
-            return part
-        part = refined
-
-
-def _target(state: int, alive: set[int], part: dict[int, int], name: dict[int, str]) -> str:
-    return "done" if state == DONE else name[part[state]] if state in alive else "failed"

@@ -10,38 +10,23 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self, Unpack
 
-from fastrm import formats, ltlf
-from fastrm.config import check_choice, check_number
+from fastrm import formats, kinds, ltlf
+from fastrm.automaton import DONE, NO_LABEL, Automaton
+from fastrm.config import check_number
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place
 from fastrm.formats.draft import Draft, Edge
-from fastrm.guards import (
-    RESERVED,
-    Chain,
-    Expression,
-    Feature,
-    Guard,
-    Number,
-    Otherwise,
-    Proposition,
-    Unary,
-    constant,
-    leaves,
-    write,
-)
+from fastrm.guards import RESERVED, Guard, Otherwise, constant, leaves, write
+from fastrm.kinds import KINDS, Kind, Payment, PaymentSettings
 from fastrm.textfile import read_text
-
-Kind = Literal["boolean", "numeric-boolean", "numeric"]
-KINDS: tuple[Kind, ...] = ("boolean", "numeric-boolean", "numeric")
-END = "done"
 
 
 @dataclass(frozen=True)
 class RewardMachine(Draft):
     """A reward machine whose structure is sound: every state can be reached and can reach a terminal.
 
-    Make one with `sequence`, `parse` or `load`.
+    Make one with `sequence`, `parse`, `load`, `from_ltlf` or `fastrm.task`.
 
     >>> machine = RewardMachine.sequence("a-b", kind="numeric")
     >>> print(machine.write(), end="")
@@ -146,31 +131,25 @@ class RewardMachine(Draft):
         return {u: 0.0 - v for u, v in value.items()}
 
     @classmethod
-    def sequence(
-        cls,
-        task: str,
-        kind: Kind = "boolean",
-        *,
-        terminal_reward: float | None = None,
-        step_reward: float = 0.1,
-        closer: Literal["nearest", "any"] = "nearest",
-        distance: Literal["after", "before"] = "after",
-        arrival: Literal["step", "terminal"] = "step",
-    ) -> Self:
-        """Build the machine that asks for object types one after the other.
+    def sequence(cls, task: str, kind: Kind = "boolean", **payment: Unpack[PaymentSettings]) -> Self:
+        """Build the machine that asks for object types one after the other; `fastrm.task` builds others.
 
         Parameters
         ----------
         task : str
             Object types joined by ``-``, such as ``a-b-c``.
-        kind : {"boolean", "numeric-boolean", "numeric"}
-            What the machine pays on the way: nothing, `step_reward` for every step towards the target, or minus the
-            distance to it.
+        kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
+            What the machine pays on the way: nothing; `step_reward` for every step towards a target; minus the distance
+            to it; a potential; or minus the steps to go to the end of the task (see `fastrm.kinds`).
         terminal_reward : float, optional
-            Reward for the last target. By default the paper's: 1 (boolean); 1000 (numeric-boolean); 0, 10 000,
-            100 000 for one, two, three targets and ten times more for each further one (numeric).
+            Reward for the end of the task. By default the paper's: 1 (boolean, potential); 1000 (numeric-boolean); 0,
+            10 000, 100 000 for one, two, three visits and ten times more for each further one (numeric); 0
+            (distance-to-go).
+        failure_reward : float, optional
+            Reward for what must be avoided. By default 0; numeric: -1000 for one visit and ten times more for each
+            further one; distance-to-go: minus the square of the longest way to go.
         step_reward : float
-            Numeric-boolean: reward for a step towards the target.
+            Numeric-boolean: reward for a step towards the target, 0.1 by default.
         closer : {"nearest", "any"}
             Numeric-boolean: a step towards the target lowers the distance to the nearest object of its type, or to
             any one of them.
@@ -179,41 +158,32 @@ class RewardMachine(Draft):
         arrival : {"step", "terminal"}
             Numeric-boolean: reaching a target before the last pays `step_reward` (the paper's figure) or
             `terminal_reward` (its text).
+        scale : float
+            Potential: what a step towards the end is worth, 1 by default.
 
         >>> RewardMachine.sequence("a-b-c").states
         ('u0', 'u1', 'u2')
         """
-        check_choice("kind", kind, KINDS)
-        check_choice("closer", closer, ("nearest", "any"))
-        check_choice("distance", distance, ("after", "before"))
-        check_choice("arrival", arrival, ("step", "terminal"))
         targets = task.split("-") if isinstance(task, str) else []
         if not targets or not all(re.fullmatch("[A-Za-z]", target) for target in targets):
             raise MachineError(f"task {task!r}: expected object letters joined by '-', such as a-b-c")
-        if terminal_reward is None:
-            numeric = 0.0 if len(targets) == 1 else float(f"1e{len(targets) + 2}")
-            terminal_reward = {"boolean": 1.0, "numeric-boolean": 1000.0, "numeric": numeric}[kind]
-        last, step = _reward("terminal_reward", terminal_reward), _reward("step_reward", step_reward)
-        arrive = {"boolean": Number(0.0), "numeric": Number(0.0), "numeric-boolean": step}[kind]
-        if kind == "numeric-boolean" and arrival == "terminal":
-            arrive = last
-        names = [*(f"u{i}" for i in range(len(targets))), END]
-        edges: list[Edge] = []
-        for i, target in enumerate(targets):
-            here, final = names[i], i == len(targets) - 1
-            edges.append(Edge(here, names[i + 1], Proposition(target), last if final else arrive))
-            stay: Expression = Number(0.0)
-            if kind == "numeric-boolean":
-                feature = Feature("closer" if closer == "nearest" else "closer_any", target)
-                approach = Chain("&", (Unary("!", Proposition(target)), feature))
-                edges.append(Edge(here, here, approach, step))
-            elif kind == "numeric":
-                stay = Unary("-", Feature("d" if distance == "after" else "d_before", target))
-            edges.append(Edge(here, here, Otherwise(), stay))
-        return cls(
-            start="u0", states=tuple(names[:-1]), edges=tuple(edges), success=(END,),
-            name=f"{task} {kind}", source=f"<{task} {kind}>",
-        )  # fmt: skip
+        labels, n = tuple(dict.fromkeys(targets)), len(targets)
+        moves = [
+            {NO_LABEL: i} | {x: (i if x != target else i + 1 if i + 1 < n else DONE) for x in labels}
+            for i, target in enumerate(targets)
+        ]
+        return cls.from_automaton(Automaton(labels, tuple(moves)), task, kind, payment)
+
+    @classmethod
+    def from_automaton(cls, automaton: Automaton, text: str, kind: Kind, payment: PaymentSettings) -> Self:
+        """Build the machine of a task in some kind, paying as `sequence` says."""
+        known = PaymentSettings.__annotations__
+        for setting in payment:
+            if setting not in known:
+                near = did_you_mean(setting, known)
+                raise ConfigError(f"{setting}: no such setting{near}; there are {', '.join(known)}")
+        name = " ".join(f"{text} {kind}".split())
+        return cls.from_draft(kinds.build(automaton, Payment(kind=kind, **payment), name, f"<{name}>"))
 
 
 def describe(edge: Edge) -> str:
@@ -293,11 +263,6 @@ def _closure(seeds: Iterable[str], edges: dict[str, set[str]]) -> set[str]:
                 seen.add(name)
                 todo.append(name)
     return seen
-
-
-def _reward(field: str, value: float) -> Number:
-    check_number(field, value)
-    return Number(float(value) + 0.0)
 
 
 __all__ = ["KINDS", "Edge", "Guard", "Kind", "RewardMachine", "describe", "structural_faults"]

@@ -174,8 +174,9 @@ class Batch:
             raise ConfigError(
                 f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)"
             )
-        self.problem, self.algo, self.shaping = problem, algo, shaping
         self.config = _configure(config, settings)
+        problem = problem.at(self.config.gamma)
+        self.problem, self.algo, self.shaping = problem, algo, shaping
         _check_request(algo, steps, seeds, shaping)
         self.seeds = [int(seed) for seed in seeds]
         self.steps, self.done = int(steps), 0

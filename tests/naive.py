@@ -82,14 +82,28 @@ class World:
             self.tile = {(r, c): t for r, line in enumerate(lines) for c, t in enumerate(line)}
         self.metric = metric
         (self.start,) = (cell for cell, tile in self.tile.items() if tile == "A")
-        self.known = {}
+        self.known, self.found = {}, {}
 
     def move(self, cell, action):
         there = (cell[0] + MOVES[action][0], cell[1] + MOVES[action][1])
         return cell if (cell, there) in self.walls or self.tile[there] == "X" else there
 
-    def objects(self, letter):
-        return [cell for cell, tile in self.tile.items() if tile == letter]
+    def objects(self, name):
+        """Return the cells of a type of object, or of its k-th in reading order: a, a1, a2, ..."""
+        if name not in self.found:
+            cells = [cell for cell, tile in sorted(self.tile.items()) if tile == name[0]]
+            self.found[name] = cells if len(name) == 1 else cells[int(name[1:]) - 1 : int(name[1:])]
+        return self.found[name]
+
+    def reachable(self):
+        seen, todo = {self.start}, [self.start]
+        while todo:
+            cell = todo.pop()
+            for there in (self.move(cell, a) for a in range(4)):
+                if there not in seen:
+                    seen.add(there)
+                    todo.append(there)
+        return sorted(seen)
 
     def steps_between(self, here, there):
         if self.metric == "manhattan":
@@ -109,7 +123,7 @@ class World:
     def nearest(self, cell, letter):
         return min(self.steps_between(cell, there) for there in self.objects(letter))
 
-    def value(self, expression, before, after):
+    def value(self, expression, before, after, to_go=None):
         """Evaluate a guard or a reward for the move from one cell to another."""
         head, *rest = expression
         if head == "num":
@@ -117,7 +131,9 @@ class World:
         if head == "true":
             return True
         if head == "prop":
-            return self.tile[after] == rest[0]
+            return after in self.objects(rest[0])
+        if head == "to_go":
+            return to_go
         if head == "d":
             return self.nearest(after, rest[0])
         if head == "d_before":
@@ -126,13 +142,17 @@ class World:
             return self.nearest(after, rest[0]) < self.nearest(before, rest[0])
         if head == "closer_any":
             return any(self.steps_between(after, x) < self.steps_between(before, x) for x in self.objects(rest[0]))
-        values = [self.value(part, before, after) for part in rest]
+        values = [self.value(part, before, after, to_go) for part in rest]
         return {
             "not": lambda x: not x, "and": lambda *x: all(x), "or": lambda *x: any(x), "neg": lambda x: 0.0 - x,
             "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, "==": lambda x, y: x == y,
             "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
             "min": min, "max": max,
         }[head](*values)  # fmt: skip
+
+
+def reads_steps_to_go(expression):
+    return expression[0] == "to_go" or any(isinstance(part, tuple) and reads_steps_to_go(part) for part in expression)
 
 
 # --- the machine -----------------------------------------------------------------------------------------------------
@@ -147,6 +167,9 @@ class Machine:
         self.start = (number, spec["start"])
         self.potential = self.find_potentials(gamma)
         self.known = {}
+        self.gamma, self.to_go = gamma, None
+        if spec.get("potential") or any(reads_steps_to_go(edge[3]) for edge in spec["edges"]):
+            self.to_go = self.find_steps_to_go()
 
     def terminals(self):
         return [*self.spec["success"], *self.spec["failure"]]
@@ -161,24 +184,61 @@ class Machine:
             self.known[key] = self.work_out_step(state, before, after)
         return self.known[key]
 
-    def work_out_step(self, state, before, after):
+    def find_steps_to_go(self):
+        """Return the fewest steps to success from every cell and state, and by the name of an end "" from there."""
+        cells = self.world.reachable()
+        moves = {}
+        for cell in cells:
+            for state in self.states:
+                moves[cell, state] = [(there, *self.work_out_step(state, cell, there, rewards=False))
+                                      for there in (self.world.move(cell, a) for a in range(4))]  # fmt: skip
+        steps = dict.fromkeys(moves, math.inf)
+        changed = True
+        while changed:
+            changed = False
+            for pair, ways in moves.items():
+                best = min((1 if end == "success" else math.inf if end else 1 + steps[there, state])
+                           for there, state, _, end in ways)  # fmt: skip
+                if best < steps[pair]:
+                    steps[pair], changed = best, True
+        longest = max([n for n in steps.values() if n < math.inf], default=1)
+        self.hopeless = float(longest**2 + 1)
+        return {pair: self.hopeless if n == math.inf else float(n) for pair, n in steps.items()}
+
+    def steps_after(self, after, target):
+        if self.to_go is None or target in self.spec["success"]:
+            return 0.0
+        return self.to_go.get((after, (self.number, target)), self.hopeless)
+
+    def guidance(self, state, before, after, target, outcome):
+        """Return gamma Phi' - Phi, where Phi is -c times the steps to go and 0 at every end."""
+        c = self.spec["potential"]
+        ahead = 0.0 if outcome else 0.0 - c * self.to_go[after, (self.number, target)]
+        return self.gamma * ahead - (0.0 - c * self.to_go[before, state])
+
+    def work_out_step(self, state, before, after, rewards=True):
         open_edges = [e for e in self.edges_from(state) if e[1] != "otherwise" and self.holds(e[1], before, after)]
         if not open_edges:
             open_edges = [e for e in self.edges_from(state) if e[1] == "otherwise"]
         if open_edges:
             (edge,) = open_edges
-            target, reward = edge[2], self.world.value(edge[3], before, after) + 0.0
+            target = edge[2]
         else:
             assert self.profile["falls_off"]
-            target, reward = FELL_OFF, 0.0
-            for edge in self.edges_from(state):
-                if edge[2] in self.terminals():
-                    reward = self.world.value(edge[3], before, after) + 0.0
+            target, edge = FELL_OFF, (None, None, FELL_OFF, ("num", 0))
+            for other in self.edges_from(state):
+                if other[2] in self.terminals():
+                    edge = other
         outcome = None
         if target in self.spec["success"]:
             outcome = "success"
         elif target in self.spec["failure"] or target == FELL_OFF:
             outcome = "failure"
+        reward = None
+        if rewards:
+            reward = self.world.value(edge[3], before, after, self.steps_after(after, edge[2])) + 0.0
+            if self.spec.get("potential"):
+                reward = reward + self.guidance(state, before, after, target, outcome)
         if outcome and self.profile["merge_terminals"]:
             target = "(end)"
         return (self.number, target), reward, outcome
@@ -189,7 +249,9 @@ class Machine:
     def find_potentials(self, gamma):
         def reads_map(expression):
             return expression[0] != "num" and (
-                not isinstance(expression[1], tuple) or any(reads_map(part) for part in expression[1:])
+                len(expression) == 1
+                or not isinstance(expression[1], tuple)
+                or any(reads_map(part) for part in expression[1:])
             )
 
         value = dict.fromkeys([*self.spec["states"], *self.terminals()], 0.0)

@@ -7,6 +7,7 @@ LETTERS = "abc"
 atoms = st.one_of(
     st.sampled_from(LETTERS).map(lambda x: ("prop", x)),
     st.sampled_from(LETTERS).map(lambda x: ("prop", x)),  # labels matter most
+    st.sampled_from(LETTERS).map(lambda x: ("prop", x + "2")),
     st.sampled_from(LETTERS).map(lambda x: ("closer", x)),
     st.sampled_from(LETTERS).map(lambda x: ("closer_any", x)),
     st.tuples(st.sampled_from(LETTERS), st.integers(0, 3)).map(lambda x: ("<=", ("d", x[0]), ("num", x[1]))),
@@ -18,6 +19,7 @@ rewards = st.one_of(
     st.sampled_from(LETTERS).map(lambda x: ("neg", ("d", x))),
     st.sampled_from(LETTERS).map(lambda x: ("-", ("num", 10), ("*", ("num", 0.3), ("d_before", x)))),
     st.just(("neg", ("min", ("d", "a"), ("d", "b")))),
+    st.just(("+", ("num", 0.5), ("*", ("num", -0.1), ("to_go",)))),
 )
 
 
@@ -53,7 +55,7 @@ def fenced(draw, tiles):
 
 
 @st.composite
-def machines(draw, with_gaps=False):
+def machines(draw, with_gaps=False, guided=False):
     """Make a machine of up to four states; guards of a state exclude each other by construction."""
     n = draw(st.integers(1, 4))
     states = [f"u{i}" for i in range(n)]
@@ -72,5 +74,7 @@ def machines(draw, with_gaps=False):
             before.append(atom)
         if not (with_gaps and draw(st.booleans())):
             edges.append((state, "otherwise", draw(st.sampled_from([state, state, state, *targets])), draw(rewards)))
+    potential = draw(st.sampled_from([0.0, 0.0, 1.0, 0.3])) if guided else 0.0
     score = draw(st.sampled_from(["task", "own"]))
-    return {"states": states, "start": "u0", "success": ["done"], "failure": failure, "edges": edges, "score": score}
+    return {"states": states, "start": "u0", "success": ["done"], "failure": failure, "edges": edges, "score": score,
+            "potential": potential}  # fmt: skip

@@ -12,6 +12,8 @@ def text_of(expression):
         return "true"
     if head == "prop":
         return rest[0]
+    if head == "to_go":
+        return "to_go()"
     if head in ("d", "d_before", "closer", "closer_any"):
         return f"{head}({rest[0]})"
     if head in ("not", "neg"):
@@ -26,6 +28,8 @@ def machine_text(spec):
     if spec["failure"]:
         lines.append(f"failure {' '.join(spec['failure'])}")
     lines.append(f"score {spec['score']}")
+    if spec.get("potential"):
+        lines.append(f"potential {spec['potential']!r}")
     for source, guard, target, reward in spec["edges"]:
         when = guard if guard == "otherwise" else f"when {text_of(guard)}"
         lines.append(f"{source} -> {target} {when} reward {text_of(reward)}")

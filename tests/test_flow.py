@@ -6,8 +6,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "ltlf", "machine", "graph", "fences", "maps", "naming", "monitor", "published", "kernels", "features",
-    "compiler", "options", "exact.rational", "exact.expected", "exact.solve",
+    "automaton", "kinds", "algebra", "ltlf", "machine", "graph", "fences", "layouts", "maps", "tasks",
+    "naming", "monitor", "published", "kernels", "features", "evaluator", "fit", "togo", "compiler", "options",
+    "exact.rational", "exact.expected", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",

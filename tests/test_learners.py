@@ -99,7 +99,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     @settings(max_examples=40)
     @given(
         maps(fences=True),
-        st.lists(machines(with_gaps=profile == "icarte2022"), min_size=tasks, max_size=tasks),
+        st.lists(machines(with_gaps=profile == "icarte2022", guided=True), min_size=tasks, max_size=tasks),
         st.integers(0, 2**64 - 1),
         st.sampled_from(["manhattan", "geodesic"]),
         st.sampled_from(CHANGES),

@@ -21,7 +21,7 @@ from fastrm.bench import climit
 from fastrm.bench.measure_env import environments
 from fastrm.compiler import Problem
 from fastrm.guards import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
-from fastrm.machine import KINDS, Kind
+from fastrm.kinds import PAPER_KINDS, Kind
 from fastrm.training import ALGOS, Algo, Batch
 
 Figures = dict[str, Any]
@@ -36,7 +36,7 @@ def everything(steps: int, repeats: int) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         library = climit.build(Path(folder))
         compile_s = cold_compile_seconds()
-        kernels = [kernel_row(a, k, steps, repeats, library, compile_s) for a in ALGOS for k in KINDS]
+        kernels = [kernel_row(a, k, steps, repeats, library, compile_s) for a in ALGOS for k in PAPER_KINDS]
     growth = {
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
         "grid_side": [side_row(side, steps // 2, repeats) for side in SIDES],

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.exact import thresholds
 from fastrm.exact.expected import refuse_slip
-from fastrm.exact.solve import Cell, Solution, as_cells, distances, solve
+from fastrm.exact.solve import Cell, Solution, as_cells, solve
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS
+from fastrm.togo import distances
 
 Array = npt.NDArray[Any]
 
@@ -216,5 +217,5 @@ def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
         leaves_at=leaves,
         shortest_path=as_cells(problem, [s for s, _ in route]),
         optimal_return=float(solution.value[tables.start, solution.first_u]),
-        shortest_return=best,
+        shortest_return=best + solution.offset,
     )

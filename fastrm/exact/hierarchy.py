@@ -106,6 +106,7 @@ def hrm_fixed_point(
     check_whole("machine", machine, 0, len(problem.machines) - 1)
     if gamma == 1:
         raise ConfigError("gamma=1: the fixed point of HRM needs a gamma below 1")
+    problem = problem.at(gamma)
     tables, config = problem.tables, config or LearnerConfig()
     rewards = learned_rewards(problem, gamma, shaping=False)
     options = build_options(problem, rewards, config)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastrm.compiler import Evaluator, Problem, check_features, compile, leaves_read
+from fastrm.compiler import Problem, compile
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, FastrmError, place
+from fastrm.evaluator import Evaluator
 from fastrm.exact.guarantees import guarantee
 from fastrm.exact.rational import as_written
 from fastrm.exact.solve import as_cells, check_gamma, follow, solve_rewards
 from fastrm.features import Metric, Terrain, find_events
+from fastrm.fit import check_features, leaves_read
 from fastrm.formats.draft import Draft
 from fastrm.kernels.tables import LIVE
 from fastrm.machine import RewardMachine, structural_faults
@@ -87,7 +89,8 @@ def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> 
         events = find_events(terrain, leaves_read([machine]))
     except FastrmError as fault:
         return [Finding("task", str(fault))]
-    evaluator = Evaluator(machine, events, terrain, profile)
+    to_go = np.zeros((len(terrain.cells), len(machine.states) + len(machine.terminals)))  # whatever they are
+    evaluator = Evaluator(machine, events, terrain, profile, to_go)
     part, findings = evaluator.blank(), []
     for v, edges in enumerate(evaluator.edges_by_state()):
         try:
@@ -101,14 +104,14 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
     """Find a loop that pays: the best policy that never ends an episode, and what its loop earns."""
     tables = problem.tables
     ends = tables.outcome != LIVE
-    shunned = -1e3 * (float(np.abs(tables.reward).max()) + 1.0) / (1.0 - gamma)
-    reward = np.where(ends, shunned, tables.reward)
+    shunned = -1e3 * (float(np.abs(problem.plain).max()) + 1.0) / (1.0 - gamma)
+    reward = np.where(ends, shunned, problem.plain)
     policy = solve_rewards(problem, reward, gamma).policy
     path, loop, _ = follow(tables, policy, int(tables.first_u[0]))
     if loop is None:
         return []
     round_trip = [*path[loop:], path[loop]]
-    earned = float(sum(as_written(tables.reward[tables.event[s, policy[s, u]], u]) for s, u in round_trip[:-1]))
+    earned = float(sum(as_written(problem.plain[tables.event[s, policy[s, u]], u]) for s, u in round_trip[:-1]))
     if earned <= 0:
         return []
     state = problem.states[round_trip[0][1]][1]

@@ -10,7 +10,7 @@ be told apart within the bounds, and it matters, the choice is settled in ration
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from fastrm.exact.expected import expected_values
 from fastrm.exact.rational import Move, as_written, optimal_moves
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS, Tables
+from fastrm.togo import distances
 
 Array = npt.NDArray[Any]
 Cell = tuple[int, int]
@@ -44,7 +45,7 @@ class Solution:
     machine: int
     gamma: float
     reward: Array
-    """What every event pays in every state, [n_e, n_cols]."""
+    """What every event pays in every state, potentials aside, [n_e, n_cols]."""
     value: Array
     """Value of every cell and machine state, [n_s, n_u]."""
     error: Array
@@ -89,6 +90,12 @@ class Solution:
     def shortest(self) -> int:
         """Length of a shortest path that completes the task."""
         return self.problem.shortest[self.machine]
+
+    @property
+    def offset(self) -> float:
+        """What the potential adds to the return of every path from the start."""
+        phi = self.problem.potential
+        return 0.0 if phi is None else 0.0 - float(phi[self.tables.start, self.first_u])
 
     @property
     def error_bound(self) -> float:
@@ -168,15 +175,19 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     >>> best.length == best.shortest
     True
     """
-    return solve_rewards(problem, problem.tables.reward, gamma, machine)
+    _check(problem, gamma, machine)
+    problem = problem.at(gamma)
+    best = solve_rewards(problem, problem.plain, gamma, machine)
+    if problem.potential is None:
+        return best
+    offset = problem.potential[:, : problem.tables.n_u]  # a potential shifts values and changes no optimal action
+    value = best.value - offset
+    return replace(best, value=value, error=best.error + dp.EPS * (np.abs(offset) + np.abs(value)))
 
 
 def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 0) -> Solution:
-    """Like `solve`, for other rewards on the same events."""
-    if not isinstance(problem, Problem):
-        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
-    check_gamma(gamma)
-    check_whole("machine", machine, 0, len(problem.machines) - 1)
+    """Like `solve`, for other rewards on the same events, potentials aside."""
+    _check(problem, gamma, machine)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
     if problem.slip:
         value, error, mask = expected_values(tables, reward, gamma, problem.slip)
@@ -199,20 +210,18 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
     )  # fmt: skip
 
 
+def _check(problem: Problem, gamma: float, machine: int) -> None:
+    if not isinstance(problem, Problem):
+        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
+    check_gamma(gamma)
+    check_whole("machine", machine, 0, len(problem.machines) - 1)
+
+
 def highest_action(mask: Array) -> Array:
     """Return the highest action of every mask."""
     highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
     actions: Array = highest[mask]
     return actions
-
-
-def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) -> Array:
-    """Return the fewest steps from every pair to a success (or any end), by the marked actions or by all."""
-    if mask is None:
-        mask = np.full((len(tables.next_s), tables.n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
-    distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
-    dp.steps_to_go(tables, mask, any_end, distance)
-    return distance
 
 
 def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:

@@ -28,10 +28,11 @@ from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import refuse_slip
 from fastrm.exact.rational import as_written, path_return
-from fastrm.exact.solve import distances, follow, solve_rewards, value_and_policy
+from fastrm.exact.solve import follow, solve_rewards, value_and_policy
 from fastrm.guards import constant
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables
+from fastrm.togo import distances
 
 Array = npt.NDArray[Any]
 Pair = tuple[int, int]
@@ -52,7 +53,7 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     tables, g = problem.tables, as_written(gamma)
     u, length = int(tables.first_u[machine]), problem.shortest[machine]
     success = tables.outcome == SUCCESS
-    on_the_way = np.where(success, 0.0, tables.reward)
+    on_the_way = np.where(success, 0.0, problem.plain)
     _, route = best_shortest_path(problem, on_the_way, gamma, machine)
     direct, _ = _rest_of_return(tables, on_the_way, route, None, g)
     terminal = Fraction(-(float(np.abs(on_the_way).max()) + 1.0) / (1.0 - gamma))

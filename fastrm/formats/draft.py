@@ -34,6 +34,8 @@ class Draft:
     """Terminal states that end the episode without completing the task."""
     score: Literal["task", "own"] = "task"
     """How an episode is scored: 1 for completing the task, or by the rewards the machine itself pays."""
+    potential: float = 0.0
+    """c: every edge also pays gamma Phi(s', u') - Phi(s, u), where Phi is -c times the fewest steps to success."""
     name: str = ""
     source: str = field(default="<machine>", compare=False)
     """Where the machine came from, for messages."""

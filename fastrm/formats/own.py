@@ -8,6 +8,7 @@
     success done
     failure lost             # optional
     score   task             # optional: task (1 for completing it) or own (the rewards paid)
+    potential 1              # optional: c; every edge also pays gamma Phi' - Phi, with Phi = -c times the steps to go
 
     u0 -> u1    when a & !n        reward 0
     u0 -> lost  when n
@@ -29,7 +30,7 @@ from fastrm.guards import Number, Otherwise, parse_guard, parse_reward, write
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 _EDGE = re.compile(r"(\S+)\s*->\s*(\S+)\s+(?:when\b(?P<guard>.*?)|otherwise)\s*(?:\breward\b(?P<reward>.*))?")
-_KEYWORDS = ("name", "states", "start", "success", "failure", "score")
+_KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potential")
 
 
 def read(text: str, source: str) -> Draft:
@@ -59,6 +60,7 @@ def read(text: str, source: str) -> Draft:
         success=success,
         failure=failure,
         score=cast(Literal["task", "own"], fields.get("score", ["task"])[0]),
+        potential=_positive(fields["potential"][0]) if "potential" in fields else 0.0,
         name=" ".join(fields.get("name", ())),
         source=source,
     )
@@ -93,15 +95,23 @@ def _read_field(line: str, fields: dict[str, list[str]]) -> None:
         raise MachineError(f"{keyword!r} is given twice; keep one line")
     if not words:
         raise MachineError(f"{keyword!r} needs a value")
-    if keyword in ("start", "score") and len(words) > 1:
+    if keyword in ("start", "score", "potential") and len(words) > 1:
         raise MachineError(f"{keyword!r} takes one word, not {len(words)}")
     if keyword == "score" and words[0] not in ("task", "own"):
         raise MachineError(f"score {words[0][:40]!r} is unknown; expected task or own")
+    if keyword == "potential":
+        _positive(words[0])
     if keyword in ("states", "start", "success", "failure"):
         words = [_state(word) for word in words]
         if len(set(words)) < len(words):
             raise MachineError(f"{keyword!r} names a state twice")
     fields[keyword] = words
+
+
+def _positive(word: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", word) or not 0 < (value := float(word)) <= 1e100:
+        raise MachineError(f"potential {word[:40]!r}: must be a number above 0 and at most 1e100")
+    return value
 
 
 def _state(word: str) -> str:
@@ -117,6 +127,8 @@ def write_machine(draft: Draft) -> str:
     lines += [f"{word} {' '.join(names)}" for word, names in _terminal_lines(draft) if names]
     if draft.score != "task":
         lines.append(f"score   {draft.score}")
+    if draft.potential:
+        lines.append(f"potential {write(Number(draft.potential))}")
     lines.append("")
     rows = [
         (

@@ -1,0 +1,257 @@
+"""Tasks as short texts, and the smallest automata that watch them.
+
+::
+
+    a-b-c         a, then b, then c
+    {a, b, c}     all of them, in any order
+    a | b         one of them
+    3*a           a three times
+    a-{b,c}-d     any of these inside one another; ( ) group
+    a-b !n !m     never n nor m: the episode fails there
+
+A part is over as soon as it is done. Alternatives and the parts of ``{ }`` all watch every label, so one visit may
+serve several of them. A label is read after every move, also one that a wall blocked. ``3*a`` counts three such
+readings, of the same object or of others; where objects are *used up*, it asks for three different ones, known as a1,
+a2, ... in reading order.
+
+A task is progressed by a label into what is left of it, as regular expressions are by derivatives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fastrm.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
+from fastrm.errors import MachineError
+
+MAX_TARGETS = 10
+MAX_STATES = 1024
+MAX_REPEATS = 100
+MAX_LENGTH = 1000
+MAX_DEPTH = 30
+_TOKEN = re.compile(r"\s*([0-9]+|.)", re.DOTALL)
+_KNOWN = "operators are - (then), { , } (any order), | (or), N* (repeat), ! (avoid), and ( ) to group"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Stand on an object of a type."""
+
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """Stand on so many more objects of a type, each of them once."""
+
+    letter: str
+    count: int
+    used: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """One part after the other."""
+
+    parts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder:
+    """All parts."""
+
+    parts: frozenset[Term]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The first part that is done."""
+
+    parts: frozenset[Term]
+
+
+Term = Visit | Different | InTurn | AnyOrder | OneOf
+
+
+def progress(term: Term, label: str) -> Term | None:
+    """Return what is left of a task after a label, None if it is done."""
+    match term:
+        case Visit(letter):
+            return None if label[:1] == letter else term
+        case Different(letter, count, used):
+            if label[:1] != letter or label in used:
+                return term
+            return Different(letter, count - 1, used | {label}) if count > 1 else None
+        case InTurn(parts):
+            first = progress(parts[0], label)
+            rest = parts[1:] if first is None else (first, *parts[1:])
+            return rest[0] if len(rest) == 1 else InTurn(rest) if rest else None
+        case AnyOrder(several):
+            left = {progress(part, label) for part in several} - {None}
+            return left.pop() if len(left) == 1 else AnyOrder(frozenset(filter(None, left))) if left else None
+        case OneOf(several):
+            left = {progress(part, label) for part in several}
+            return None if None in left else left.pop() if len(left) == 1 else OneOf(frozenset(filter(None, left)))
+
+
+def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
+    """Read a task and return the smallest automaton that watches it.
+
+    With `objects`, the number of objects of each type on a map, visited objects are used up by ``N*``.
+
+    >>> automaton("{a,b}").moves[0]
+    {'': 0, 'a': 1, 'b': 2}
+
+    Raises
+    ------
+    MachineError
+        Naming the place in the text.
+    """
+    parser = _Parser(text, objects)
+    term, avoided = parser.parse()
+    labels = [label for letter in parser.asked for label in parser.labels_of(letter)]
+
+    def step(state: Term, label: str) -> Term | int:
+        if label in avoided:
+            return FAILED
+        rest = state if label == NO_LABEL else progress(state, label)
+        return DONE if rest is None else rest
+
+    try:
+        moves = explore(term, [*labels, *avoided], step, MAX_STATES)
+    except TooManyStates:
+        raise parser.error(f"the task needs more than {MAX_STATES} machine states; split it", parser.widest) from None
+    found = smallest([*labels, *avoided], moves)
+    if found is None:
+        raise parser.error("nothing completes the task", 0)
+    return found
+
+
+def _size(term: Term) -> int:
+    """Return the number of visits written down."""
+    return sum(map(_size, term.parts)) if isinstance(term, InTurn | AnyOrder | OneOf) else 1
+
+
+class _Parser:
+    """Recursive descent over tokens that know their place."""
+
+    def __init__(self, text: str, objects: Mapping[str, int] | None) -> None:
+        if not isinstance(text, str) or len(text) > MAX_LENGTH:
+            raise MachineError(f"a task is a text of at most {MAX_LENGTH} characters, such as a-{{b,c}}-d")
+        self.text, self.objects = text, objects
+        self.tokens = [(m[1], m.start(1)) for m in _TOKEN.finditer(text) if m[1].strip()]
+        self.at, self.depth, self.widest = 0, 0, 0
+        self.asked: dict[str, int] = {}
+        self.counted: set[str] = set()
+
+    def parse(self) -> tuple[Term, dict[str, int]]:
+        """Return the task and the places of the letters to avoid."""
+        term = self.choice()
+        avoided: dict[str, int] = {}
+        while self.accept("!"):
+            place = self.place()
+            letter = self.letter("after ! expected the letter to avoid")
+            if letter in self.asked:
+                raise self.error(
+                    f"{letter!r} is to be avoided, but the task asks for it in column {self.asked[letter] + 1}", place
+                )
+            avoided[letter] = place
+        if self.at < len(self.tokens):
+            raise self.error(f"unexpected {self.token()!r}; {_KNOWN}", self.place())
+        return term, avoided
+
+    def choice(self) -> Term:
+        parts = [self.turn()]
+        while self.accept("|"):
+            parts.append(self.turn())
+        return parts[0] if len(set(parts)) == 1 else OneOf(frozenset(parts))
+
+    def turn(self) -> Term:
+        parts = [self.part()]
+        while self.accept("-"):
+            parts.append(self.part())
+        return parts[0] if len(parts) == 1 else InTurn(tuple(parts))
+
+    def part(self) -> Term:
+        place = self.place()
+        if self.token().isdigit():
+            return self.repeat(place)
+        if self.accept("("):
+            return self.inside(self.choice, ")", place)
+        if self.accept("{"):
+            return self.inside(lambda: self.any_order(place), "}", place)
+        letter = self.letter("expected a letter, a number, ( or {")
+        self.asked.setdefault(letter, place)
+        return Visit(letter)
+
+    def inside(self, read: Callable[[], Term], close: str, place: int) -> Term:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"nested more than {MAX_DEPTH} deep", place)
+        term = read()
+        self.depth -= 1
+        if not self.accept(close):
+            found = repr(self.token()) if self.token() else "the end"
+            raise self.error(f"expected {close} for column {place + 1}, found {found}; {_KNOWN}", self.place())
+        return term
+
+    def any_order(self, place: int) -> Term:
+        parts: list[Term] = []
+        while not parts or self.accept(","):
+            here = self.place()
+            part = self.choice()
+            if part in parts:
+                raise self.error("given twice in { }; to visit it twice write 2*", here)
+            parts.append(part)
+        if len(parts) > MAX_TARGETS:
+            raise self.error(f"{len(parts)} targets in any order; at most {MAX_TARGETS} are supported", place)
+        self.widest = place
+        return parts[0] if len(parts) == 1 else AnyOrder(frozenset(parts))
+
+    def repeat(self, place: int) -> Term:
+        digits = self.token()
+        count = int(digits) if len(digits) < 10 else MAX_REPEATS + 1
+        self.at += 1
+        if not 1 <= count <= MAX_REPEATS:
+            raise self.error(f"{digits[:10]}*: repeat from 1 to {MAX_REPEATS} times", place)
+        if not self.accept("*"):
+            raise self.error(f"a number repeats what follows: write {count}*a", place)
+        term = self.part()
+        if count * _size(term) > MAX_STATES:
+            raise self.error(f"the task needs more than {MAX_STATES} machine states; repeat less often", place)
+        if self.objects is None or not isinstance(term, Visit):
+            return term if count == 1 else InTurn((term,) * count)
+        there = self.objects.get(term.letter, 0)
+        if there < count:
+            raise self.error(f"asks for {count} different {term.letter}, but this map has {there}", place)
+        self.counted.add(term.letter)
+        return Different(term.letter, count)
+
+    def labels_of(self, letter: str) -> list[str]:
+        """Return the labels that a letter stands for: itself, or the single objects where they are told apart."""
+        if letter not in self.counted or self.objects is None:
+            return [letter]
+        return [f"{letter}{k}" for k in range(1, self.objects[letter] + 1)]
+
+    def letter(self, otherwise: str) -> str:
+        token = self.token()
+        if not re.fullmatch(r"[a-z]|H", token):
+            found = repr(token) if token else "the end"
+            raise self.error(f"{otherwise}, found {found}; {_KNOWN}", self.place())
+        self.at += 1
+        return token
+
+    def token(self) -> str:
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def place(self) -> int:
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
+
+    def accept(self, sign: str) -> bool:
+        self.at += (found := self.token() == sign)
+        return found
+
+    def error(self, what: str, place: int) -> MachineError:
+        return MachineError(f"task {self.text[:60]!r}, column {place + 1}: {what}")

@@ -1,0 +1,139 @@
+"""Finite automata over labels, as small as they can be: what tasks and formulas are before they pay anything.
+
+A move reads one label, or none. An automaton says for every state and label where it leads: to another state, to
+`DONE` or to `FAILED`. States that cannot be reached are dropped, states from which nothing succeeds are `FAILED`, and
+states that no continuation can tell apart are merged (Moore's refinement), so no smaller automaton does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+DONE, FAILED = -1, -2
+NO_LABEL = ""
+
+State = TypeVar("State")
+Ways = dict[str, int]
+"""Where every label leads."""
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """States 0, 1, 2, ... in the order in which play can reach them, 0 first."""
+
+    labels: tuple[str, ...]
+    """The labels told apart, besides none."""
+    moves: tuple[Ways, ...]
+    """Where every label leads from every state; the label `NO_LABEL` stands for no label and every other one."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether some label ends in failure."""
+        return any(FAILED in ways.values() for ways in self.moves)
+
+    def targets(self, state: int) -> list[str]:
+        """Return the labels that bring a state forward: they lead elsewhere, and not to failure."""
+        return [label for label in self.labels if self.moves[state][label] not in (state, FAILED)]
+
+    def visits(self) -> int:
+        """Return the most moves from state to state on a way to success that visits no state twice.
+
+        Only for automata whose states never recur, such as those of tasks.
+        """
+        longest: dict[int, int] = {DONE: 0}
+        for state in reversed(self._order()):
+            ahead = [longest[there] for there in self.moves[state].values() if there not in (state, FAILED)]
+            longest[state] = 1 + max(ahead)
+        return longest[0]
+
+    def _order(self) -> list[int]:
+        """Return the states, each before all that it leads to."""
+        order: list[int] = []
+        entered = {0}
+        stack = [(0, iter(self.moves[0].values()))]
+        while stack:
+            state, ways = stack[-1]
+            for there in ways:
+                if there >= 0 and there not in entered:
+                    entered.add(there)
+                    stack.append((there, iter(self.moves[there].values())))
+                    break
+            else:
+                order.append(state)
+                stack.pop()
+        return order[::-1]
+
+
+class TooManyStates(Exception):
+    """An automaton would grow beyond its limit."""
+
+
+def explore(
+    start: State, labels: Sequence[str], step: Callable[[State, str], State | int], limit: int
+) -> list[Ways]:  # fmt: skip
+    """Return where every label, none included, leads from every state that can be reached; `step` may say `DONE`."""
+    number, todo, moves = {start: 0}, [start], list[Ways]()
+    for state in todo:  # grows on the way
+        ways: Ways = {}
+        for label in (NO_LABEL, *labels):
+            there = step(state, label)
+            if isinstance(there, int):
+                ways[label] = there
+                continue
+            if there not in number:
+                number[there] = len(number)
+                todo.append(there)
+                if len(number) > limit:
+                    raise TooManyStates
+            ways[label] = number[there]
+        moves.append(ways)
+    return moves
+
+
+def smallest(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
+    """Return the smallest automaton that does what `moves` do from state 0; None if nothing succeeds."""
+    alive = _alive(moves)
+    if 0 not in alive:
+        return None
+    part = _blocks(moves, alive)
+    order = {block: i for i, block in enumerate(dict.fromkeys(part[k] for k in sorted(alive)))}
+    first = {order[part[k]]: k for k in sorted(alive, reverse=True)}
+
+    def there(state: int) -> int:
+        return DONE if state == DONE else order[part[state]] if state in alive else FAILED
+
+    ways = ({label: there(to) for label, to in moves[first[i]].items()} for i in range(len(order)))
+    return Automaton(tuple(labels), tuple(ways))
+
+
+def _alive(moves: list[Ways]) -> set[int]:
+    """Return the states from which success can be reached."""
+    into: dict[int, list[int]] = {}
+    for state, ways in enumerate(moves):
+        for there in ways.values():
+            into.setdefault(there, []).append(state)
+    alive: set[int] = set()
+    todo = list(into.get(DONE, ()))
+    while todo:
+        state = todo.pop()
+        if state not in alive:
+            alive.add(state)
+            todo += into.get(state, ())
+    return alive
+
+
+def _blocks(moves: list[Ways], alive: set[int]) -> dict[int, int]:
+    """Return blocks of states that no continuation can tell apart."""
+    part = dict.fromkeys(alive, 0)
+    count = 1
+    while True:
+        seen: dict[tuple[int, ...], int] = {}
+        refined = {}
+        for k in sorted(alive):
+            ways = (to if to == DONE else part.get(to, FAILED) for to in moves[k].values())
+            refined[k] = seen.setdefault((part[k], *ways), len(seen))
+        if len(seen) == count:
+            return part
+        part, count = refined, len(seen)

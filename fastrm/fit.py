@@ -1,0 +1,94 @@
+"""Does a machine fit a map? What it reads must be there, and its task must be possible."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
+from fastrm.features import Leaf, Terrain
+from fastrm.formats.draft import Edge
+from fastrm.guards import TO_GO, Chain, Feature, Guard, Proposition, Unary, leaves
+from fastrm.machine import RewardMachine
+
+
+def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:
+    """Return the propositions and features that machines read, in order of appearance."""
+    return list(dict.fromkeys(leaf for m in machines for edge in m.edges for leaf in _leaves_of(edge)))
+
+
+def _leaves_of(edge: Edge) -> Iterable[Leaf]:
+    yield from leaves(edge.guard)
+    yield from leaves(edge.reward)
+
+
+def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
+    """Refuse distances to object types that the map does not have, or that no way leads to."""
+    for machine in machines:
+        for edge in machine.edges:
+            for leaf in _leaves_of(edge):
+                if leaf == TO_GO:
+                    continue
+                missing = not terrain.objects(leaf.name)
+                walled_off = terrain.metric == "geodesic" and not missing and not terrain.reachable(leaf.name)
+                if isinstance(leaf, Feature) and (missing or walled_off):
+                    raise MachineError(
+                        f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
+                        f"{leaf.function}({leaf.name}); {_offers(terrain, leaf.name)}"
+                    )
+
+
+def _offers(terrain: Terrain, name: str) -> str:
+    objects = terrain.grid.objects
+    if terrain.objects(name):
+        return f"every {name} of this map is walled off from the start"
+    return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
+
+
+def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, str]]:
+    """Yield the propositions that no move on this map can make true, with the first edge that reads each."""
+    seen: set[str] = set()
+    for edge in machine.edges:
+        for leaf in _leaves_of(edge):
+            if isinstance(leaf, Proposition) and leaf.name not in seen and not terrain.reachable(leaf.name):
+                seen.add(leaf.name)
+                yield edge, leaf.name
+
+
+def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
+    """Say why no path on this map completes the task."""
+    missing = list(_missing(machine, terrain))
+    wanted = {leaf.name for edge in machine.edges for leaf in _wanted(edge.guard)}
+    for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
+        return (
+            f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
+            f"{_offers(terrain, name)}; the task cannot be completed on this map"
+        )
+    return (
+        f"{machine.source}: no path on {terrain.grid.source} leads to a success state ({', '.join(machine.success)}); "
+        "the task cannot be completed on this map"
+    )
+
+
+def _wanted(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
+    """Yield the propositions that help a guard to open by being true."""
+    match guard:
+        case Proposition() if not negated:
+            yield guard
+        case Unary("!", operand):
+            yield from _wanted(operand, not negated)
+        case Chain("&" | "|", operands):
+            for operand in operands:
+                yield from _wanted(operand, negated)
+
+
+def check_names(machines: Iterable[RewardMachine], terrain: Terrain) -> None:
+    """Warn about propositions that never hold on this map; the tasks can be completed without them."""
+    for machine in machines:
+        for edge, name in _missing(machine, terrain):
+            warnings.warn(
+                f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} reads '{name}', "
+                f"which this map never shows; {_offers(terrain, name)}",
+                FastrmWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,77 @@
+"""Tasks in a few characters, built as machines of any kind."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from fastrm import algebra
+from fastrm.errors import ConfigError, MachineError
+from fastrm.kinds import Kind, PaymentSettings
+from fastrm.machine import RewardMachine
+from fastrm.maps import GridMap
+
+
+def task(
+    text: str,
+    kind: Kind = "boolean",
+    *,
+    used_up: bool = False,
+    grid: GridMap | None = None,
+    **payment: Unpack[PaymentSettings],
+) -> RewardMachine:
+    """Build the smallest machine that watches a task.
+
+    Parameters
+    ----------
+    text : str
+        ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one of them), ``3*a`` (three times), ``( )`` to
+        group, and at the end ``!n`` (never n: the episode fails there); see `fastrm.algebra`. At most 10 targets in any
+        order, at most 1024 machine states.
+    kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
+        What the machine pays on the way (see `fastrm.kinds`). A numeric machine with several targets pays minus the
+        distance to the nearest of them.
+    used_up : bool
+        What ``3*a`` counts: with True three different objects, so that one is used up by standing on it; by default
+        three readings of the label, of one object or of several.
+    grid : GridMap, optional
+        The map to check the task against; needed where objects are used up.
+    **payment
+        As for `RewardMachine.sequence`: ``terminal_reward``, ``failure_reward``, ``step_reward``, ``closer``,
+        ``distance``, ``arrival``, ``scale``.
+
+    Raises
+    ------
+    MachineError
+        Naming the place in the text.
+
+    >>> print(task("{a,b} !n", kind="numeric", terminal_reward=100).write(), end="")
+    name    {a,b} !n numeric
+    states  u0 u1 u2
+    start   u0
+    success done
+    failure failed
+    <BLANKLINE>
+    u0 -> u1      when a     reward 0
+    u0 -> u2      when b     reward 0
+    u0 -> failed  when n     reward -10000
+    u0 -> u0      otherwise  reward -min(d(a), d(b))
+    u1 -> done    when b     reward 100
+    u1 -> failed  when n     reward -10000
+    u1 -> u1      otherwise  reward -d(b)
+    u2 -> done    when a     reward 100
+    u2 -> failed  when n     reward -10000
+    u2 -> u2      otherwise  reward -d(a)
+    """
+    if not isinstance(used_up, bool):
+        raise ConfigError(f"used_up={used_up!r}: must be True or False")
+    if grid is not None and not isinstance(grid, GridMap):
+        raise ConfigError(f"grid={grid!r:.60}: must be a GridMap")
+    if used_up and grid is None:
+        raise ConfigError("used_up=True: needs the map whose objects are used up: task(..., grid=grid)")
+    objects = {letter: len(cells) for letter, cells in grid.objects.items()} if grid is not None else {}
+    automaton = algebra.automaton(text, objects if used_up else None)
+    for label in automaton.labels if grid is not None else ():
+        if label[0] not in objects and any(label in automaton.targets(u) for u in range(len(automaton.moves))):
+            column = text.index(label[0]) + 1
+            raise MachineError(f"task {text[:60]!r}, column {column}: this map has no {label}")
+    return RewardMachine.from_automaton(automaton, text, kind, payment)

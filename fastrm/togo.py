@@ -1,0 +1,65 @@
+"""Steps to go: the fewest steps from every cell and machine state to a success, whatever a machine pays.
+
+They are found on the product of map and machine, so they lead through all that is left of a task, around walls and past
+what must be avoided, and they do not depend on how distances are measured. Where nothing can succeed any more, and in a
+failure, they count as the square of the longest way plus one: with rewards of minus the steps to go, nothing that can
+be earned on the way makes up for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.kernels import dp
+from fastrm.kernels.tables import N_ACTIONS, Tables
+from fastrm.machine import RewardMachine
+
+Array = npt.NDArray[Any]
+
+
+def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) -> Array:
+    """Return the fewest steps from every pair to a success (or any end), by the marked actions or by all.
+
+    int32 [n_s, n_cols], `dp.FAR` where there is no way.
+    """
+    if mask is None:
+        mask = np.full((len(tables.next_s), tables.n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
+    distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
+    dp.steps_to_go(tables, mask, any_end, distance)
+    return distance
+
+
+def steps_to_go(tables: Tables, machines: Sequence[RewardMachine]) -> list[Array]:
+    """Return for every machine float64 [n_s, states + terminals], successes worth 0."""
+    steps, found, first = distances(tables), [], 0
+    for machine in machines:
+        mine = steps[:, first : first + len(machine.states)].astype(np.float64)
+        hopeless = mine >= dp.FAR
+        longest = mine[~hopeless].max(initial=1.0)
+        mine[hopeless] = longest**2 + 1
+        ends = np.zeros((len(mine), len(machine.terminals)))
+        ends[:, len(machine.success) :] = longest**2 + 1
+        found.append(np.hstack([mine, ends]))
+        first += len(machine.states)
+    return found
+
+
+def potentials(machines: Sequence[RewardMachine], to_go: Sequence[Array], n_cols: int) -> Array:
+    """Return Phi = -c times the steps to go of every cell and state, float64 [n_s, n_cols]; 0 at every end."""
+    phi, first = np.zeros((len(to_go[0]), n_cols)), 0
+    for machine, steps in zip(machines, to_go, strict=True):
+        n = len(machine.states)
+        phi[:, first : first + n] = -(machine.potential * steps[:, :n]) + 0.0
+        first += n
+    return phi
+
+
+def pay_potential(plain: Array, phi: Array, tables: Tables, example: Array, gamma: float, out: Array) -> None:
+    """Write rewards plus ``gamma Phi(s', u') - Phi(s, u)`` into `out`; events are moves between two cells."""
+    here, there = example // N_ACTIONS, tables.next_s.ravel()[example]
+    out[...] = plain + (gamma * np.take_along_axis(phi[there], tables.delta.astype(np.int64), axis=1) - phi[here])
+    out[:, tables.n_u :] = 0.0
