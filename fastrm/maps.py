@@ -64,7 +64,7 @@ class GridMap:
         if not all(isinstance(wall, tuple) and len(wall) == 2 and all(map(_is_cell, wall)) for wall in self.walls):
             raise MapError(f"{self.source}: walls: must be pairs of cells such as ((1, 1), (1, 2))")
         for (row, column), there in self.walls:
-            inside = 0 < row < self.size[0] - 1 and 0 < column < self.size[1] - 1
+            inside = row > 0 and column > 0 and there[0] < self.size[0] - 1 and there[1] < self.size[1] - 1
             if not inside or there not in ((row + 1, column), (row, column + 1)):
                 raise MapError(f"{self.source}: walls: {(row, column)} and {there} are not neighbouring inner cells")
 

@@ -70,7 +70,7 @@ def test_bad_walls_between_cells_are_refused_with_their_place(change, message):
 
 def test_walls_between_cells_that_are_no_neighbours_are_refused():
     rows = GridMap.parse(FENCED).rows
-    for wall in (((1, 1), (2, 2)), ((0, 1), (1, 1)), ((1, 2), (1, 1))):
+    for wall in (((1, 1), (2, 2)), ((0, 1), (1, 1)), ((1, 2), (1, 1)), ((1, 3), (1, 4)), ((2, 1), (3, 1))):
         with pytest.raises(MapError, match="are not neighbouring inner cells"):
             GridMap(rows, walls=frozenset({wall}))
 
