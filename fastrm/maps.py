@@ -61,10 +61,12 @@ class GridMap:
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
         _check_tiles(self.rows, range(len(self.rows)), self.source)
         object.__setattr__(self, "rows", tuple(row.replace(".", FLOOR) for row in self.rows))
-        if not all(isinstance(wall, tuple) and len(wall) == 2 and all(map(_is_cell, wall)) for wall in self.walls):
-            raise MapError(f"{self.source}: walls: must be pairs of cells such as ((1, 1), (1, 2))")
-        for (row, column), there in self.walls:
-            inside = row > 0 and column > 0 and there[0] < self.size[0] - 1 and there[1] < self.size[1] - 1
+        last_row, last_column = self.size[0] - 2, self.size[1] - 2
+        for wall in self.walls:  # a large maze has a million
+            if not (isinstance(wall, tuple) and len(wall) == 2 and _is_cell(wall[0]) and _is_cell(wall[1])):
+                raise MapError(f"{self.source}: walls: must be pairs of cells such as ((1, 1), (1, 2))")
+            (row, column), there = wall
+            inside = row > 0 and column > 0 and there[0] <= last_row and there[1] <= last_column
             if not inside or there not in ((row + 1, column), (row, column + 1)):
                 raise MapError(f"{self.source}: walls: {(row, column)} and {there} are not neighbouring inner cells")
 
@@ -226,7 +228,7 @@ def parse_setup(setup: str) -> list[tuple[str, int]]:
 
 
 def _is_cell(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(part, int) for part in value)
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int)
 
 
 def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str, drawn_twice: bool = False) -> None:
