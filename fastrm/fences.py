@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from fastrm.errors import MapError, place
 
+WALL, START, FLOOR = "X", "A", " "
 Cell = tuple[int, int]
 Fence = tuple[Cell, Cell]
 """Two neighbouring cells, the upper or left one first, that no move joins."""
@@ -51,8 +52,8 @@ def read(lines: Sequence[str], first: int, last: int, source: str) -> tuple[list
             border = range(width // 2) if number in (first, last) else ()
             closed = _walls(line, 1, "-", border, where)
             fences.update(((row, k + 1), (row + 1, k + 1)) for k in closed if not border)
-    ring, numbers = "X" * (width // 2 + 2), range(first + 1, last, 2)
-    rows = [ring, *(f"X{lines[number][1::2]}X" for number in numbers), ring]
+    ring, numbers = WALL * (width // 2 + 2), range(first + 1, last, 2)
+    rows = [ring, *(f"{WALL}{lines[number][1::2]}{WALL}" for number in numbers), ring]
     return rows, [first, *numbers, last], frozenset(fences)
 
 

@@ -7,7 +7,6 @@ on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on to
 
 from __future__ import annotations
 
-import hashlib
 import re
 import string
 from collections.abc import Mapping, Sequence
@@ -19,16 +18,14 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from fastrm import fences
+from fastrm import fences, layouts, reach
 from fastrm.errors import MapError, place
+from fastrm.fences import FLOOR, START, WALL, Cell
 from fastrm.textfile import decode_text, read_text
 
-WALL, START, FLOOR = "X", "A", " "
 OBJECTS = frozenset(string.ascii_lowercase + "H")
 TILES = OBJECTS | {WALL, START, FLOOR, "."}
 MAX_SIDE = 10_000
-
-Cell = tuple[int, int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,20 +136,14 @@ class GridMap:
                 raise MapError(f"{name}={value!r}: must be a whole number")
         if not 3 <= size <= MAX_SIDE:
             raise MapError(f"size={size}: the side of a map must be between 3 and {MAX_SIDE}")
-        inner = size - 2
-        free = inner * inner - 1
+        free = (int(size) - 2) ** 2 - 1
         if len(letters) > free:
             raise MapError(
                 f"setup {setup!r}: {len(letters)} objects do not fit; a map of size {size} has {free} free cells"
             )
-        tiles = [[WALL, *FLOOR * inner, WALL] for _ in range(inner)]
-        centre = (size // 2 - 1) * inner + size // 2 - 1
-        tiles[size // 2 - 1][size // 2] = START
-        for letter, place_ in zip(letters, _sample(f"{setup}/{size}/{seed}", len(letters), free), strict=True):
-            row, column = divmod(place_ + (place_ >= centre), inner)
-            tiles[row][column + 1] = letter
-        ring = WALL * size
-        return cls((ring, *("".join(row) for row in tiles), ring), f"<{setup} size {size} seed {seed}>")
+        tiles = layouts.place_objects(letters, int(size), f"{setup}/{size}/{seed}")
+        rows = tuple(row.tobytes().decode("ascii") for row in tiles)
+        return cls(rows, f"<{setup} size {size} seed {seed}>")
 
     def __repr__(self) -> str:
         objects = ", ".join(f"{len(cells)} {letter}" for letter, cells in self.objects.items())
@@ -192,17 +183,7 @@ class GridMap:
 
     def passable(self) -> npt.NDArray[np.bool_]:
         """Tell for every ``[row, column, action]`` whether the move (up, right, down, left) leads to another cell."""
-        floor = self.tiles != ord(WALL)
-        moves = np.zeros((*self.size, 4), dtype=np.bool_)
-        moves[1:, :, 0] = floor[:-1]
-        moves[:, :-1, 1] = floor[:, 1:]
-        moves[:-1, :, 2] = floor[1:]
-        moves[:, 1:, 3] = floor[:, :-1]
-        moves &= floor[:, :, None]
-        for (row, column), there in self.walls:
-            forth, back = (2, 0) if there[0] > row else (1, 3)
-            moves[row, column, forth] = moves[there][back] = False
-        return moves
+        return reach.passable(self.tiles, self.walls)
 
     def _cells(self, tile: str) -> tuple[Cell, ...]:
         rows, columns = np.nonzero(self.tiles == ord(tile))
@@ -260,15 +241,3 @@ def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str, drawn
         raise MapError(
             f"{place(source, starts[1])}a second start cell (the first is in line {starts[0]}); mark exactly one with A"
         )
-
-
-def _sample(key: str, count: int, population: int) -> list[int]:
-    """Draw `count` different numbers below `population`: a sparse Fisher-Yates shuffle driven by BLAKE2b."""
-    moved: dict[int, int] = {}
-    drawn = []
-    for i in range(count):
-        digest = hashlib.blake2b(f"fastrm map {key} {i}".encode(), digest_size=16).digest()
-        j = i + int.from_bytes(digest, "little") % (population - i)
-        drawn.append(moved.get(j, j))
-        moved[j] = moved.get(i, i)
-    return drawn

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
-    "automaton", "kinds", "algebra", "ltlf", "machine", "graph", "fences", "layouts", "maps", "tasks",
+    "automaton", "kinds", "algebra", "ltlf", "machine", "graph", "fences", "reach", "layouts", "maps", "tasks",
     "naming", "monitor", "published", "kernels", "features", "evaluator", "fit", "togo", "compiler", "options",
     "exact.rational", "exact.expected", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
