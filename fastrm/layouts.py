@@ -1,13 +1,66 @@
-"""Layouts of generated maps: where start and objects stand."""
+"""Layouts of generated maps: the same start and objects, with other obstacles between them.
+
+``open``
+    No obstacles.
+``walls`` (a density)
+    That share of the inner cells is wall, uniformly among the placements that leave every object within reach.
+``rooms``
+    3 x 3 rooms, or 2 x 2 on small maps, with one door in every wall that two of them share.
+``maze``
+    A perfect maze, by randomised depth-first search from the start: one way and only one between any two cells.
+``deceptive``
+    A cup of walls in front of every object, open towards the start. Who follows the Manhattan distance walks in and
+    stands before the wall, one step from the object and a long way round. A bar reaches `w` cells to both sides, arms
+    `h` cells towards the start; both are an eighth of the side, or less where cups would shut an object or a dead end
+    off. Another object of the type that stands right beside the dead end is fenced off from it, too. ::
+
+           a
+        +-+-+-+
+        |     |
+        + + + +
+        |     |
+        + + + +
+           A
+
+Start and objects stand where the open map of the same setup, size and seed has them. Randomness is BLAKE2b of setup,
+size, seed and layout: the same map on every machine, Python and numpy.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from itertools import product
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from fastrm.fences import FLOOR, START, WALL
-from fastrm.reach import Tiles
+from fastrm.errors import MapError, did_you_mean
+from fastrm.fences import FLOOR, START, WALL, Cell, Fence
+from fastrm.reach import Tiles, all_in_reach, passable, steps_from
+
+MAX_ATTEMPTS = 1000
+Layout = Literal["open", "rooms", "maze", "deceptive"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+
+def check_layout(walls: object, layout: object) -> str:
+    """Refuse a density or a layout that cannot be; return how texts name it, nothing for an open map.
+
+    >>> check_layout(0.2, "open"), check_layout(0, "rooms")
+    ('walls 0.2', 'rooms')
+    """
+    number = int | float | np.integer | np.floating
+    if isinstance(walls, bool) or not isinstance(walls, number) or not 0 <= walls < 1:
+        raise MapError(f"walls={walls!r}: must be a number from 0 to below 1, the share of inner cells that are wall")
+    if layout not in LAYOUTS:
+        near = did_you_mean(str(layout), LAYOUTS)
+        raise MapError(f"layout={layout!r}: no such layout{near}; there are {', '.join(LAYOUTS)}")
+    if walls and layout != "open":
+        raise MapError(f"walls={walls!r} goes with the open layout, not with {layout!r}; leave one of the two out")
+    if walls:
+        return f"walls {float(walls)!r}"
+    return "" if layout == "open" else str(layout)
 
 
 def place_objects(letters: str, size: int, key: str) -> Tiles:
@@ -20,6 +73,172 @@ def place_objects(letters: str, size: int, key: str) -> Tiles:
         row, column = divmod(spot + (spot >= centre * inner + centre), inner)
         tiles[row + 1, column + 1] = ord(letter)
     return tiles
+
+
+def scatter_walls(tiles: Tiles, density: float, key: str, source: str) -> Tiles:
+    """Return a map with that share of its inner cells turned into wall and every object within reach of the start."""
+    inner = (tiles.shape[0] - 2) * (tiles.shape[1] - 2)
+    free, count = np.flatnonzero(tiles == ord(FLOOR)), round(inner * density)
+    if count > free.size:
+        raise MapError(
+            f"{source}: {count} walls do not fit; {free.size} cells are free beside start and objects; "
+            "lower walls or enlarge size"
+        )
+    if count == 0:
+        return tiles
+    objects = _objects(tiles)
+    for attempt in range(MAX_ATTEMPTS):
+        ranks = _draws(f"walls {key}/{density!r}/{attempt}", free.size)
+        chosen = free[ranks <= np.partition(ranks, count - 1)[count - 1]][:count]  # equal ranks could be one more
+        walled = tiles.copy()
+        walled.flat[chosen] = ord(WALL)
+        if all_in_reach(objects, passable(walled, ())):
+            return walled
+    raise MapError(
+        f"{source}: no solvable map in {MAX_ATTEMPTS} attempts; lower walls, enlarge size or try another seed"
+    )
+
+
+def build_fences(layout: Layout, tiles: Tiles, key: str, source: str) -> frozenset[Fence]:
+    """Return the walls between cells that a layout puts on an open map."""
+    if layout == "rooms":
+        return _rooms(len(tiles), key, source)
+    if layout == "maze":
+        return _maze(len(tiles), key)
+    return _cups(tiles, source) if layout == "deceptive" else frozenset()
+
+
+def _rooms(size: int, key: str, source: str) -> frozenset[Fence]:
+    inner = size - 2
+    if inner < 4:
+        raise MapError(f"{source}: rooms of at least 2 x 2 cells do not fit; enlarge size to 6 or more")
+    many = 3 if inner >= 6 else 2
+    cuts = [1 + inner * k // many for k in range(many + 1)]  # room k: cells from cuts[k] to below cuts[k + 1]
+    below, right = np.zeros((2, size, size), dtype=np.bool_)
+    doors = iter(_draws(f"rooms {key}", 2 * many * (many - 1)).tolist())
+    for line, room in product(cuts[1:-1], range(many)):
+        low, high = cuts[room], cuts[room + 1]
+        below[line - 1, low:high] = right[low:high, line - 1] = True
+        below[line - 1, low + next(doors) % (high - low)] = False
+        right[low + next(doors) % (high - low), line - 1] = False
+    return _as_fences(below, right)
+
+
+def _maze(size: int, key: str) -> frozenset[Fence]:
+    ring = np.ones((size, size), dtype=np.uint8)
+    ring[1:-1, 1:-1] = 0
+    seen = bytearray(ring.tobytes())  # cells are numbered row by row
+    draws = iter(_draws(f"maze {key}", (size - 2) ** 2).tolist())
+    here, way = size // 2 * (size + 1), [0]  # cell 0, in the ring, marks the end
+    seen[here] = 1
+    left, reached = [], []
+    while here:
+        ahead = []  # spelt out for speed
+        if not seen[here - size]:
+            ahead.append(here - size)
+        if not seen[here + 1]:
+            ahead.append(here + 1)
+        if not seen[here + size]:
+            ahead.append(here + size)
+        if not seen[here - 1]:
+            ahead.append(here - 1)
+        if ahead:
+            way.append(here)
+            left.append(here)
+            here = ahead[next(draws) % len(ahead)]
+            reached.append(here)
+            seen[here] = 1
+        else:
+            here = way.pop()
+    joined = np.sort(np.array([left, reached], dtype=np.int64), axis=0)
+    below, right = np.zeros((2, size, size), dtype=np.bool_)
+    below[1:-2, 1:-1] = right[1:-1, 1:-2] = True
+    across = joined[1] - joined[0] == 1
+    right.flat[joined[0, across]] = below.flat[joined[0, ~across]] = False
+    return _as_fences(below, right)
+
+
+def _cups(tiles: Tiles, source: str) -> frozenset[Fence]:
+    """Put a cup in front of every object, as large as the others leave room for, and check the finished map."""
+    cells, centre = _objects(tiles), len(tiles) // 2
+    cells.sort(key=lambda cell: -abs(cell[0] - centre) - abs(cell[1] - centre))  # far cups go round near ones
+    cure = "enlarge size, take fewer objects or try another seed"
+    sizes = [max(1, len(tiles) // 8)]
+    while sizes[-1] > 1:
+        sizes.append(sizes[-1] * 3 // 4)
+    tried = (_fit_cups(tiles, cells, sizes[k:]) for k in range(len(sizes)))
+    fences = next((found for found in tried if found is not None), None)
+    if fences is None:
+        raise MapError(f"{source}: cups in front of the objects shut one of them off; {cure}")
+    moves = passable(tiles, fences)
+    for cell in cells:
+        front = _beside(cell, _facing(cell, tiles))
+        near = steps_from(front, moves, limit=2)  # no way is 2 steps long, so others are 3 or more
+        if near[cell] >= 0 or (tiles[front] != tiles[cell] and tiles[cell] in tiles[near == 1]):
+            raise MapError(f"{source}: no dead end in front of {chr(tiles[cell])} at {cell}; {cure}")
+    return fences
+
+
+def _fit_cups(tiles: Tiles, cells: list[Cell], sizes: list[int]) -> frozenset[Fence] | None:
+    """Give each cell in turn the first of the sizes that leaves objects and dead ends within reach, if one does."""
+    fences: frozenset[Fence] = frozenset()
+    goals = cells + [_beside(cell, _facing(cell, tiles)) for cell in cells]
+    for cell in cells:
+        tried = (fences | _cup(cell, tiles, size) for size in sizes)
+        found = next((more for more in tried if all_in_reach(goals, passable(tiles, more))), None)
+        if found is None:
+            return None
+        fences = found
+    return fences
+
+
+def _cup(cell: Cell, tiles: Tiles, reach: int) -> frozenset[Fence]:
+    """Return the walls of a cup whose bar reaches that far to both sides and whose arms are that long."""
+    towards = _facing(cell, tiles)
+    aside = (towards[1], towards[0])
+    front = _beside(cell, towards)
+    pairs = [(_beside(cell, aside, k), _beside(front, aside, k)) for k in range(-reach, reach + 1)]
+    for end, out in ((-reach, -reach - 1), (reach, reach + 1)):
+        along = [_beside(front, towards, k) for k in range(reach)]
+        pairs += [(_beside(here, aside, end), _beside(here, aside, out)) for here in along]
+    if tiles[front] != tiles[cell]:  # an object of the type beside the dead end would give it a way on
+        sides = [_beside(front, step) for step in (towards, aside, (-aside[0], -aside[1]))]
+        pairs += [(front, side) for side in sides if tiles[side] == tiles[cell]]
+    last = len(tiles) - 2
+    return frozenset((min(p), max(p)) for p in pairs if min(*p[0], *p[1]) > 0 and max(*p[0], *p[1]) <= last)
+
+
+def _facing(cell: Cell, tiles: Tiles) -> Cell:
+    """Return the step from a cell towards the start, along the axis on which it is farther away."""
+    rows, columns = len(tiles) // 2 - cell[0], len(tiles) // 2 - cell[1]
+    return (1 if rows > 0 else -1, 0) if abs(rows) >= abs(columns) else (0, 1 if columns > 0 else -1)
+
+
+def _beside(cell: Cell, step: Cell, times: int = 1) -> Cell:
+    return cell[0] + times * step[0], cell[1] + times * step[1]
+
+
+def _objects(tiles: Tiles) -> list[Cell]:
+    rows, columns = np.nonzero((tiles != ord(WALL)) & (tiles != ord(FLOOR)) & (tiles != ord(START)))
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _as_fences(below: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]) -> frozenset[Fence]:
+    """Return the fences below and right of the marked cells."""
+    size = len(below)
+    cells = list(product(range(size), range(size)))  # shared, as the fences of a maze are many
+    fences: list[Fence] = []
+    for marked, step in ((below, size), (right, 1)):
+        here = np.flatnonzero(marked)
+        there = map(cells.__getitem__, (here + step).tolist())
+        fences += zip(map(cells.__getitem__, here.tolist()), there, strict=True)
+    return frozenset(fences)
+
+
+def _draws(key: str, count: int) -> npt.NDArray[Any]:
+    """Return `count` numbers below 2 ** 32, sixteen from every BLAKE2b of the key and a counter."""
+    digests = (hashlib.blake2b(f"fastrm {key} {k}".encode()).digest() for k in range(-(-count // 16)))
+    return np.frombuffer(b"".join(digests), dtype="<u4")[:count]
 
 
 def _sample(key: str, count: int, population: int) -> list[int]:

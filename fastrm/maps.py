@@ -107,10 +107,13 @@ class GridMap:
         return cls.parse(read_text(path, MapError), str(path))
 
     @classmethod
-    def generate(cls, setup: str, size: int = 41, seed: int = 0) -> GridMap:
-        """Place objects at random on an open square map with the start in the centre.
+    def generate(
+        cls, setup: str, size: int = 41, seed: int = 0, *, walls: float = 0, layout: layouts.Layout = "open"
+    ) -> GridMap:  # fmt: skip
+        """Place objects at random on a square map with the start in the centre.
 
-        The placement is a pure function of the three arguments, the same on every machine and Python version.
+        The map is a pure function of the arguments, the same on every machine and Python version. Start and objects
+        stand where they stand without obstacles; `layouts` says what the layouts look like.
 
         Parameters
         ----------
@@ -120,6 +123,15 @@ class GridMap:
             Side of the square, outer walls included.
         seed : int
             Which of the many placements.
+        walls : float
+            Share of the inner cells that are wall, from 0 to below 1.
+        layout : str
+            ``open``, or walls between cells as ``rooms``, ``maze`` or ``deceptive``.
+
+        Raises
+        ------
+        MapError
+            Also when no such map has a way from the start to every object.
 
         >>> print(GridMap.generate("2a1b", size=7, seed=1).render(), end="")
         XXXXXXX
@@ -129,8 +141,29 @@ class GridMap:
         X   b X
         Xaa   X
         XXXXXXX
+        >>> print(GridMap.generate("2a1b", size=7, seed=1, walls=0.3).render(), end="")
+        XXXXXXX
+        XX    X
+        XXX   X
+        XXXAX X
+        XX Xb X
+        Xaa   X
+        XXXXXXX
+        >>> print(GridMap.generate("2a1b", size=7, seed=1, layout="rooms").render(), end="")
+        +-+-+-+-+-+
+        |         |
+        + + + + + +
+        |   |     |
+        + +-+-+-+ +
+        |    A    |
+        + + + + + +
+        |   |  b  |
+        + + + + + +
+        |a a|     |
+        +-+-+-+-+-+
         """
         letters = "".join(letter * count for letter, count in parse_setup(setup))
+        obstacles = layouts.check_layout(walls, layout)
         for name, value in (("size", size), ("seed", seed)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
                 raise MapError(f"{name}={value!r}: must be a whole number")
@@ -141,9 +174,12 @@ class GridMap:
             raise MapError(
                 f"setup {setup!r}: {len(letters)} objects do not fit; a map of size {size} has {free} free cells"
             )
-        tiles = layouts.place_objects(letters, int(size), f"{setup}/{size}/{seed}")
-        rows = tuple(row.tobytes().decode("ascii") for row in tiles)
-        return cls(rows, f"<{setup} size {size} seed {seed}>")
+        source = f"<{f'{setup} {obstacles}'.rstrip()} size {size} seed {seed}>"
+        key = f"{setup}/{size}/{seed}"
+        tiles = layouts.place_objects(letters, int(size), key)
+        between = layouts.build_fences(layout, tiles, key, source)
+        tiles = layouts.scatter_walls(tiles, float(walls), key, source)
+        return cls(tuple(row.tobytes().decode("ascii") for row in tiles), source, between)
 
     def __repr__(self) -> str:
         objects = ", ".join(f"{len(cells)} {letter}" for letter, cells in self.objects.items())
