@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fastrm import GridMap, MapError
+from fastrm.naming import Recipe, generate_grid, parse_recipe
 
 OBSTACLES = [
     {"walls": 0.05}, {"walls": 0.2}, {"walls": 0.35}, {"layout": "rooms"}, {"layout": "maze"}, {"layout": "deceptive"},
@@ -275,15 +276,22 @@ XXXXXXXXX
 @pytest.mark.parametrize("name", PINNED)
 def test_layouts_are_pinned_for_ever(name):
     """Obstacles are part of the results: they must never depend on machine, Python or numpy version."""
-    obstacle = {"walls": 0.3} if name == "walls 0.3" else {"layout": name}
-    assert GridMap.generate("1a1b", 9, 1, **obstacle).render() == PINNED[name].lstrip()
+    assert generate_grid(f"1a1b {name}", 9, 1).render() == PINNED[name].lstrip()
 
 
 def test_the_source_of_a_map_names_its_obstacles():
-    assert GridMap.generate("1a1b1c", 41, 3, walls=0.2).source == "<1a1b1c walls 0.2 size 41 seed 3>"
+    for text in ("1a1b1c walls 0.2", "1a1b1c rooms", "1a1b1c maze", "1a1b1c deceptive", "1a1b1c"):
+        assert generate_grid(text, 41, 4).source == f"<{text} size 41 seed 4>"
+
+
+def test_recipes_say_what_to_generate():
+    assert parse_recipe("1a1b1c") == Recipe("1a1b1c", 0, "open") == parse_recipe("1a1b1c open")
+    assert parse_recipe("1a1b1c walls 0.2") == Recipe("1a1b1c", 0.2, "open")
     for layout in ("rooms", "maze", "deceptive"):
-        assert GridMap.generate("1a1b1c", 41, 4, layout=layout).source == f"<1a1b1c {layout} size 41 seed 4>"
-    assert GridMap.generate("1a1b1c", 41, 4).source == "<1a1b1c size 41 seed 4>"
+        assert parse_recipe(f" 1a1b1c  {layout} ") == Recipe("1a1b1c", 0, layout)
+        assert generate_grid(f"1a1b1c {layout}", 21, 2) == GridMap.generate("1a1b1c", 21, 2, layout=layout)
+    assert generate_grid("1a1b1c", 21, 2) == GridMap.generate("1a1b1c", 21, 2)
+    assert generate_grid("1a1b1c walls 0.2", 21, 2) == GridMap.generate("1a1b1c", 21, 2, walls=0.2)
 
 
 DENSITY = "must be a number from 0 to below 1, the share of inner cells that are wall"
@@ -332,3 +340,29 @@ def test_obstacles_that_cannot_be_are_refused_in_one_line_with_the_cure(argument
     with pytest.raises(MapError) as caught:
         GridMap.generate("2a1b", **{"size": 9, **arguments})
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1a roms", "no such layout as 'roms' (did you mean rooms?)"),
+        ("1a Maze", "no such layout as 'Maze' (did you mean maze?)"),
+        ("1a wals 0.2", "no such layout as 'wals' (did you mean walls?)"),
+        ("1a 0.2", "no such layout as '0.2'"),
+        ("1a rooms 3", "nothing goes after rooms"),
+        ("1a walls", "walls takes one number, from 0 to below 1"),
+        ("1a walls many", "walls takes one number, from 0 to below 1"),
+        ("1a walls 0.2 rooms", "walls takes one number, from 0 to below 1"),
+        ("1a walls 1.5", f"walls=1.5: {DENSITY}"),
+        ("maze", "setup 'maze': expected counts and object letters such as 2a2b2c"),
+        ("1a1a maze", "setup '1a1a': a is given twice; add the counts up"),
+        ("", "setup '': expected counts and object letters such as 2a2b2c"),
+        (3, "setup '': expected counts and object letters such as 2a2b2c"),
+    ],
+)
+def test_bad_recipes_are_refused_with_the_text_and_the_layouts_there_are(text, message):
+    cure = "write a setup such as 2a2b2c, alone or with one of: walls 0.2, rooms, maze, deceptive"
+    for read in (parse_recipe, generate_grid):
+        with pytest.raises(MapError) as caught:
+            read(text)
+        assert str(caught.value) == f"map {text!r}: {message}; {cure}"
