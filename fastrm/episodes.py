@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 from fastrm.errors import StoreError
 from fastrm.experiment import Method
@@ -24,7 +25,8 @@ def log_path(plan: Plan, run: int, folder: Path) -> Path:
     label = plan.methods[method]
     setup, name, _ = plan.grids[grid]
     where = name if name == setup else f"{setup}-{name}"
-    return folder / _PUBLISHED.get(label, label) / plan.tasks[task][0] / where / str(seed) / NAME
+    name_of_task = quote(plan.tasks[task][0], safe="+,{}!() ")  # | and * are not for file names
+    return folder / _PUBLISHED.get(label, label) / name_of_task / where / str(seed) / NAME
 
 
 def write_log(plan: Plan, run: int, folder: Path) -> bool:
@@ -44,7 +46,7 @@ def write_log(plan: Plan, run: int, folder: Path) -> bool:
         problem = plan.problem(grid, task, method)
         batch = Batch(
             problem, how.algo, steps=plan.steps, seeds=[plan.stream(grid, seed)], shaping=how.shaping, episodes=True,
-            optimum=[1.0] * len(problem.machines), config=plan.learner,
+            optimum=[1.0] * len(problem.machines), config=plan.config(grid, task, method),
         )  # fmt: skip
         batch.advance(plan.steps)
         log = batch.results()[0].episode_log

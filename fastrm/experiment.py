@@ -10,53 +10,66 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from fastrm.algebra import automaton
 from fastrm.config import LearnerConfig, Profile, check_choice, check_number, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.features import METRICS, Metric
 from fastrm.machine import KINDS, Kind
-from fastrm.maps import parse_setup
+from fastrm.naming import parse_recipe
 from fastrm.textfile import read_text
 from fastrm.training import ALGOS, Algo
 
 SUITES = (Path(__file__).parents[1] / "bench", Path(__file__).parent / "suites")
 REFERENCE = "$REFERENCE"
 """How a TOML file names the folder of the published data."""
-SHORT_KINDS: dict[str, Kind] = {"bool": "boolean", "num-bool": "numeric-boolean", "num": "numeric"}
+SHORT_KINDS: dict[str, Kind] = {
+    "bool": "boolean", "num-bool": "numeric-boolean", "num": "numeric", "pot": "potential", "dtg": "distance-to-go",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
     """A learner on a kind of machine; written ``crm-rs-bool``, or ``crm-rs`` for tasks that are files.
 
+    With ``@0.5`` at the end values start in the middle of the true ones, between the smallest (0) and the largest (1)
+    value of a cell and state from which the task can be completed.
+
     >>> Method.parse("crm-rs-bool")
-    Method(algo='crm', shaping=True, kind='boolean')
-    >>> Method.parse("hrm-num").label
-    'hrm-num'
+    Method(algo='crm', shaping=True, kind='boolean', start=None)
+    >>> Method.parse("hrm-num@0.5").start
+    0.5
     """
 
     algo: Algo
     shaping: bool = False
     kind: Kind | None = None
+    start: float | None = None
+    """Where initial values lie between the smallest and the largest true value; None for the learner's q_init."""
 
     @classmethod
     def parse(cls, label: str) -> Self:
         """Read a method's name."""
-        algo, _, rest = str(label).partition("-")
+        name, at, start = str(label).partition("@")
+        if at and not re.fullmatch(r"-?[0-9]{1,6}(\.[0-9]{1,6})?", start):
+            raise ConfigError(f"method {label!r}: write where values start as in {name}@0.5")
+        algo, _, rest = name.partition("-")
         shaping = rest == "rs" or rest.startswith("rs-")
         kind = rest.removeprefix("rs").removeprefix("-") if shaping else rest
         if algo not in ALGOS or (kind and kind not in SHORT_KINDS):
             known = [f"{a}{rs}-{k}" for a in ALGOS for rs in ("", "-rs") for k in SHORT_KINDS]
             raise ConfigError(
                 f"method {label!r} is unknown{did_you_mean(str(label), known)}; "
-                f"write qrm, crm or hrm, then -rs for shaping, then -{', -'.join(SHORT_KINDS)}"
+                f"write qrm, crm or hrm, then -rs for shaping, then -{', -'.join(SHORT_KINDS)}, then @0.5 for a start"
             )
-        return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind))
+        return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind), start=float(start) if at else None)
 
     @property
     def label(self) -> str:
         """The method's name."""
         short = [name for name, kind in SHORT_KINDS.items() if kind == self.kind]
-        return "-".join([self.algo, *(["rs"] if self.shaping else []), *short])
+        return "-".join([self.algo, *(["rs"] if self.shaping else []), *short]) + (
+            "" if self.start is None else f"@{self.start:g}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +78,7 @@ class Experiment:
 
     name: str
     setups: tuple[str, ...] = ()
-    """Setups of generated maps."""
+    """Setups of generated maps, with their obstacles: ``1a1b``, ``1a1b walls 0.2``, ``1a1b maze``."""
     maps: int = 1
     """Maps generated per setup."""
     size: int = 41
@@ -73,7 +86,7 @@ class Experiment:
     map_files: tuple[str, ...] = ()
     """Further maps, from files."""
     tasks: tuple[str, ...] = ()
-    """Sequences such as ``a-b-c``, built in the kind that the method asks for."""
+    """Tasks such as ``a-b-c`` or ``{a,b}`` (see `fastrm.task`), built in the kind that the method asks for."""
     machine_files: tuple[str, ...] = ()
     """Tasks from files, for methods that name no kind."""
     rotate: bool = False
@@ -92,6 +105,10 @@ class Experiment:
     """What distances measure."""
     closer: Literal["nearest", "any"] = "nearest"
     """What numeric-boolean machines call closer."""
+    slip: float = 0.0
+    """Probability that a move goes sideways."""
+    scale: float = 1.0
+    """Potential machines: what a step towards the end is worth."""
     terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
     """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for ``R* + 0.1 |R*|``, R* being the
     exact threshold of each map and task."""
@@ -104,7 +121,9 @@ class Experiment:
         if not isinstance(self.name, str) or not self.name:
             raise ConfigError(f"name={self.name!r}: must be a word")
         for setup in self.setups:
-            parse_setup(setup)
+            parse_recipe(setup)
+        for task in self.tasks:
+            automaton(task)
         for name, high in (("maps", 10**6), ("seeds", 10**6), ("steps", 2**53)):
             check_whole(name, getattr(self, name), 1, high)
         check_whole("size", self.size, 3, 10_000)
@@ -112,6 +131,8 @@ class Experiment:
         Profile.named(self.profile)
         check_choice("metric", self.metric, METRICS)
         check_choice("closer", self.closer, ("nearest", "any"))
+        check_number("slip", self.slip, 0, 1)
+        check_number("scale", self.scale, 1e-100, 1e100)
         for kind, reward in self.terminal_rewards.items():
             check_choice("terminal_rewards", kind, KINDS)
             if critical_factor(reward) is None:

@@ -11,6 +11,7 @@ from fastrm.errors import ConfigError, MapError, did_you_mean
 from fastrm.layouts import LAYOUTS, Layout, check_layout
 from fastrm.machine import Kind, RewardMachine
 from fastrm.maps import GridMap, parse_setup
+from fastrm.tasks import task
 
 Spell = Callable[[str], str]
 
@@ -18,9 +19,9 @@ Spell = Callable[[str], str]
 def find_grid(
     name: str | Path, *, size: int | None = None, seed: int | None = None, spell: Spell = str
 ) -> GridMap:  # fmt: skip
-    """Load a map file, or generate a setup such as ``2a2b2c``; `spell` says how messages call a setting."""
-    if re.fullmatch(r"([0-9]+[a-zH])+", str(name)) and not Path(name).exists():
-        return GridMap.generate(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
+    """Load a map file, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
+    if re.fullmatch(r"([0-9]+[a-zH])+( .*)?", str(name)) and not Path(name).exists():
+        return generate_grid(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
     _refuse({"size": size, "seed": seed}, f"a setup such as 1a1b1c, but {str(name)!r} names a map file", spell)
     return GridMap.load(name)
 
@@ -88,10 +89,8 @@ def find_machine(
     spell: Spell = str,
 ) -> RewardMachine:
     """Load a machine file, or build a task such as ``a-b-c``; `spell` says how messages call a setting."""
-    if re.fullmatch(r"[A-Za-z](-[A-Za-z])*", str(name)) and not Path(name).exists():
-        return RewardMachine.sequence(
-            str(name), kind=kind or "boolean", terminal_reward=terminal_reward, closer=closer or "nearest"
-        )
+    if re.fullmatch(r"[a-zH]|[^./\\]*[-{}|*!()][^./\\]*", str(name)) and not Path(name).exists():
+        return task(str(name), kind=kind or "boolean", terminal_reward=terminal_reward, closer=closer or "nearest")
     given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
     _refuse(given, f"a task such as a-b-c, but {str(name)!r} names a machine file", spell)
     return RewardMachine.load(name)

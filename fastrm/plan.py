@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -18,11 +18,14 @@ from typing import Any, Self
 from fastrm.compiler import Problem, compile
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
+from fastrm.exact.solve import value_range
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Experiment, Method, critical_factor
 from fastrm.features import Metric
 from fastrm.machine import KINDS, Kind, RewardMachine
 from fastrm.maps import GridMap
+from fastrm.naming import generate_grid
+from fastrm.tasks import task as build_task
 from fastrm.training import SEMANTICS
 
 Machines = dict[str, list[list[str]]]
@@ -46,12 +49,13 @@ class Plan:
     metric: Metric
     learner: LearnerConfig
     root_seed: int
+    slip: float = 0.0
 
     @classmethod
     def of(cls, experiment: Experiment) -> Self:
         """Generate and read everything an experiment names, and check it."""
         grids = [
-            (setup, str(k), GridMap.generate(setup, size=experiment.size, seed=k).render())
+            (setup, str(k), generate_grid(setup, size=experiment.size, seed=k).render())
             for setup in experiment.setups
             for k in range(experiment.maps)
         ]
@@ -83,6 +87,7 @@ class Plan:
             metric=experiment.metric,
             learner=experiment.learner,
             root_seed=experiment.root_seed,
+            slip=experiment.slip,
         )
 
     def to_json(self) -> str:
@@ -133,7 +138,15 @@ class Plan:
 
     def problem(self, grid: int, task: int, method: int) -> Problem:
         """Compile the problem of a run; the last few are kept."""
-        return _problem(self.grids[grid][2], self.machines(grid, task, method), self.profile, self.metric)
+        return _problem(self.grids[grid][2], self.machines(grid, task, method), self.profile, self.metric, self.slip)
+
+    def config(self, grid: int, task: int, method: int) -> LearnerConfig:
+        """Return the settings of a run: the experiment's, with the initial values that the method asks for."""
+        start = Method.parse(self.methods[method]).start
+        if start is None:
+            return self.learner
+        low, high = value_range(self.problem(grid, task, method), self.learner.gamma)
+        return replace(self.learner, q_init=low + start * (high - low))
 
     def stream(self, grid: int, seed: int) -> int:
         """Return the 64-bit seed of a run: the same for all methods and tasks on a map."""
@@ -147,15 +160,18 @@ class Plan:
             self.grids[grid][2], "\n".join(self.machines(grid, task, method)), self.profile, self.metric, how.algo,
             str(how.shaping), str(self.steps), str(self.stream(grid, seed)), str(SEMANTICS[how.algo]),
             json.dumps(asdict(self.learner), sort_keys=True),
+            *([] if how.start is None else [f"start {how.start}"]), *([f"slip {self.slip}"] if self.slip else []),
         )  # fmt: skip
         return whole[:16]
 
 
 def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tuple[str, str, str]]) -> list[list[str]]:
-    """Build the machine of a sequential task: one for all maps, or one per map where the reward depends on it."""
+    """Build the machine of a task: one for all maps, or one per map where the reward depends on it."""
 
     def build(terminal: float | None) -> RewardMachine:
-        return RewardMachine.sequence(task, kind=kind, closer=experiment.closer, terminal_reward=terminal)
+        return build_task(
+            task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale
+        )  # fmt: skip
 
     reward = experiment.terminal_rewards.get(kind)
     if not isinstance(reward, str):
@@ -184,8 +200,8 @@ def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
 
 
 @lru_cache(maxsize=64)
-def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric) -> Problem:
-    return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric)
+def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric, slip: float) -> Problem:
+    return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric, slip)
 
 
 def _hash(*parts: str) -> str:

@@ -74,7 +74,13 @@ def _train(
     unit = _unit(plan, grid, task)
     seeds = [plan.stream(grid, plan.coordinates(run)[3]) for run in runs]
     batch = Batch(
-        problem, how.algo, steps=plan.steps, seeds=seeds, shaping=how.shaping, optimum=unit, config=plan.learner
+        problem,
+        how.algo,
+        steps=plan.steps,
+        seeds=seeds,
+        shaping=how.shaping,
+        optimum=unit,
+        config=plan.config(grid, task, method),
     )
     piece, inside = max(1, PIECE_STEPS // len(seeds)), 0.0
     for _ in range(0, plan.steps, piece):

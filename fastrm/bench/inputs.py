@@ -11,8 +11,8 @@ from fastrm.naming import find_grid, find_machine
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a map and a machine."""
-    parser.add_argument("map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
-    parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
+    parser.add_argument("map", metavar="MAP", help="a map file, or a setup such as 1a1b1c or '1a1b walls 0.2'")
+    parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
     add_settings(parser)
 
 

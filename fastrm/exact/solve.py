@@ -217,6 +217,26 @@ def _check(problem: Problem, gamma: float, machine: int) -> None:
     check_whole("machine", machine, 0, len(problem.machines) - 1)
 
 
+def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
+    r"""Return the smallest and the largest optimal value of a cell and state from which a task can be completed.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> value_range(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), gamma=0.5)
+    (0.5, 1.0)
+    """
+    check_gamma(gamma)
+    problem = problem.at(gamma)
+    tables, n_u = problem.tables, problem.tables.n_u
+    if problem.slip:
+        value = expected_values(tables, problem.plain, gamma, problem.slip)[0]
+    else:
+        value = value_and_policy(tables, problem.plain, float(gamma))[0]
+    shifted = value[:, :n_u] - (0.0 if problem.potential is None else problem.potential[:, :n_u])
+    hopeful = shifted[distances(tables)[:, :n_u] < dp.FAR]
+    return float(hopeful.min()), float(hopeful.max())
+
+
 def highest_action(mask: Array) -> Array:
     """Return the highest action of every mask."""
     highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
