@@ -107,7 +107,7 @@ class Experiment:
     """What numeric-boolean machines call closer."""
     slip: float = 0.0
     """Probability that a move goes sideways."""
-    scale: float = 1.0
+    scale: float = 0.01
     """Potential machines: what a step towards the end is worth."""
     terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
     """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for ``R* + 0.1 |R*|``, R* being the

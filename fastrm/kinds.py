@@ -57,7 +57,7 @@ class Payment:
     closer: Literal["nearest", "any"] = "nearest"
     distance: Literal["after", "before"] = "after"
     arrival: Literal["step", "terminal"] = "step"
-    scale: float = 1.0
+    scale: float = 0.01
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)

@@ -159,7 +159,7 @@ class RewardMachine(Draft):
             Numeric-boolean: reaching a target before the last pays `step_reward` (the paper's figure) or
             `terminal_reward` (its text).
         scale : float
-            Potential: what a step towards the end is worth, 1 by default.
+            Potential: what a step towards the end is worth, 0.01 by default.
 
         >>> RewardMachine.sequence("a-b-c").states
         ('u0', 'u1', 'u2')

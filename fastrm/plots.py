@@ -7,7 +7,7 @@ colours are those of Okabe and Ito, chosen so that they also differ in lightness
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-COLOURS = {"boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "file": "#009E73"}
+COLOURS = {
+    "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#CC79A7",
+    "distance-to-go": "#009E73", "file": "#009E73",
+}  # fmt: skip
 LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
-MAX_SETUPS, MAX_MAPS = 6, 50
-"""Setups and maps in one figure; more get further figures."""
 _TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -68,7 +69,7 @@ def learning_curves(results: Results, title: str = "") -> Figure:
         columns = min(2 * len(setups), 4)
         legend = 0.17 * math.ceil(len(labels) / columns)
         size = 4.2 if len(setups) == 1 else 2.9
-        figure, axes = _panels(len(tasks), len(setups), (size, 1.55), bottom=0.5 + legend)
+        figure, axes = panels(len(tasks), len(setups), (size, 1.55), bottom=0.5 + legend)
         for (setup, task, label), mine in groups.items():
             draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], Method.parse(label))
         for row, task in enumerate(tasks):
@@ -77,28 +78,31 @@ def learning_curves(results: Results, title: str = "") -> Figure:
                 _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
         for axis in axes[-1]:
             axis.set_xlabel("training steps (logarithmic)")
-        handles = [_line(label=_name(label), **_look(Method.parse(label))) for label in labels]
-        _finish_figure(figure, handles, columns, title)
+        handles = [line(label=name_of(label), **look_of(Method.parse(label))) for label in labels]
+        finish_figure(figure, handles, columns, title)
     return figure
 
 
 def draw_band(axis: Axes, steps: Array, curves: Array, method: Method) -> None:
     """Draw the median of some runs and their 25-75 % band."""
     low, middle, high = band(curves)
-    look = _look(method)
+    look = look_of(method)
     axis.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
     axis.plot(steps, middle, **look)
 
 
-def _look(method: Method) -> dict[str, Any]:
+def look_of(method: Method) -> dict[str, Any]:
+    """Return how the line of a method looks."""
     look = {"color": COLOURS[method.kind or "file"], "linestyle": LINES[method.algo]}
     return look | ({"marker": "o", "markersize": 2.2, "markevery": 0.07} if method.shaping else {})
 
 
-def _name(label: str) -> str:
+def name_of(label: str) -> str:
+    """Return a method's name in words."""
     method = Method.parse(label)
     kind = {"boolean": "Boolean", "numeric-boolean": "numeric-Boolean"}.get(method.kind or "", method.kind)
-    return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}"
+    start = "" if method.start is None else f" @{method.start:g}"
+    return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}{start}"
 
 
 def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_column: bool) -> None:
@@ -111,7 +115,8 @@ def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_co
     axis.tick_params(labelbottom=last_row, labelleft=first_column)
 
 
-def _finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: str) -> None:
+def finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: str) -> None:
+    """Put the legend below all panels and the title above them."""
     figure.legend(
         handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0, columnspacing=1.2
     )
@@ -133,7 +138,7 @@ def parity_curves(curves: Sequence[Curves]) -> Figure:
     }  # fmt: skip
     theirs: dict[str, Any] = {"color": "black", "linewidth": 0.8, "markersize": 2.2}
     with style():
-        figure, axes = _panels(len(cells), len(algos), (1.85, 1.4), bottom=0.85, across=0.42, down=0.65)
+        figure, axes = panels(len(cells), len(algos), (1.85, 1.4), bottom=0.85, across=0.42, down=0.65)
         for one in curves:
             algo, _, shaped = one.algorithm.partition("-")
             axis, steps = axes[cells.index(one.cell)][algos.index(algo)], one.steps / 1e6
@@ -151,11 +156,11 @@ def parity_curves(curves: Sequence[Curves]) -> Figure:
             row[0].set_ylabel("score (1 = optimum)")
             for axis in row:
                 axis.set_ylim(bottom=0)
-        handles = [_line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]
+        handles = [line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]
         handles += [
-            _line(**theirs, **look, label="published" + ", with shaping" * shaped) for shaped, look in looks.items()
+            line(**theirs, **look, label="published" + ", with shaping" * shaped) for shaped, look in looks.items()
         ]
-        _finish_figure(figure, handles, 2, "median and 25-75 % of our runs and of the published ones")
+        finish_figure(figure, handles, 2, "median and 25-75 % of our runs and of the published ones")
     return figure
 
 
@@ -242,36 +247,6 @@ def draw_machine(machine: RewardMachine) -> Figure:
     return figure
 
 
-def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
-    """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves."""
-    plan, present = results.plan, set(results["setup"].tolist())
-    by_setup: dict[str, list[str]] = {}
-    for setup, name, _ in plan.grids:
-        if setup in present:
-            by_setup.setdefault(setup, []).append(name)
-    generated = [setup for setup, names in by_setup.items() if names != [setup]]
-    part = "" if results.complete else f", {results.runs} of {plan.count} runs"
-    about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}: median and 25-75 %"
-    if not present:
-        yield "all-maps", learning_curves(results)
-    for k in range(0, len(generated), MAX_SETUPS):
-        drawn = results.select(setup=generated[k : k + MAX_SETUPS])
-        more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
-        if many > 1:
-            yield f"all-maps{more}", learning_curves(drawn, f"{many} maps per setup, {about}")
-        if "0" in drawn["grid"]:
-            yield f"one-map{more}", learning_curves(drawn.select(grid="0"), f"map 0 of each setup, {about}")
-    for setup in [setup for setup in by_setup if setup not in generated]:
-        yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
-    named = [(setup if setup == name else f"{setup} {name}", GridMap.parse(text)) for setup, name, text in plan.grids]
-    for k in range(0, len(named), MAX_MAPS):
-        yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
-
-
-def _part(k: int) -> str:
-    return f"-{k + 1}" if k else ""
-
-
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format of the path's suffix; the same figure gives the same bytes."""
     form = path.suffix.removeprefix(".")
@@ -282,7 +257,7 @@ def save(figure: Figure, path: Path) -> None:
             raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
 
 
-def _panels(
+def panels(
     rows: int, columns: int, size: tuple[float, float], *, bottom: float, across: float = 0.2, down: float = 0.3
 ) -> tuple[Figure, Any]:
     """Lay out panels of a size, in inches, with room for titles and labels."""
@@ -320,7 +295,8 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height))
 
 
-def _line(**look: Any) -> Any:
+def line(**look: Any) -> Any:
+    """Return a line for a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **look)

@@ -13,7 +13,8 @@ from test_claims import make_file, make_plan
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
 from fastrm.experiment import Method
-from fastrm.plots import COLOURS, LINES, figures_of, learning_curves
+from fastrm.figures import figures_of
+from fastrm.plots import COLOURS, LINES, learning_curves
 from fastrm.stats import band, censored_percentile
 from fastrm.textplot import curves_as_text
 
@@ -163,7 +164,7 @@ def test_censored_percentiles_agree_with_numpy_where_nothing_is_censored():
 
 
 def test_more_setups_and_maps_than_fit_get_further_figures(results, monkeypatch):
-    monkeypatch.setattr("fastrm.plots.MAX_SETUPS", 1)
-    monkeypatch.setattr("fastrm.plots.MAX_MAPS", 3)
+    monkeypatch.setattr("fastrm.figures.MAX_SETUPS", 1)
+    monkeypatch.setattr("fastrm.figures.MAX_MAPS", 3)
     names = [name for name, _ in figures_of(results)]
     assert names == ["all-maps", "one-map", "all-maps-2", "one-map-2", "map-appendix", "maps", "maps-2"]

@@ -16,6 +16,7 @@ FAILED, BAD_INPUT, KILLED = 1, 2, 130
 COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
     "claims": "what a result file says about the claims of the paper, and why",
+    "findings": "how often and how fast each kind of reward leads to shortest paths, by start of the values",
     "plot": "the figures of a result file, and a summary as CSV",
     "draw": "a machine, a map, or a learned policy as a picture; machines also as DOT and Mermaid",
     "play": "walk a map with the arrow keys and see label, machine state and reward",

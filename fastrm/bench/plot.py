@@ -42,6 +42,7 @@ def folder_of(file: Path) -> Path:
 def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) -> list[Path]:
     """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
     from fastrm import plots
+    from fastrm.figures import figures_of
 
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path}: no curves to draw (no runs, or shorter than a tick)")
@@ -56,7 +57,7 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
             print_curves(results)
             sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
         return paths
-    for name, figure in plots.figures_of(results):
+    for name, figure in figures_of(results):
         paths.append(out / f"{name}.{form}")
         plots.save(figure, paths[-1])
     return paths

@@ -1,0 +1,87 @@
+"""``findings``: what a result file shows about kinds of reward and initial values, as Markdown tables."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastrm.findings import Certified, Difference, Point
+
+PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
+"""What is compared, where the file has it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a result file, such as that of suite beyond")
+    parser.add_argument("--by-task", action="store_true", help="tell tasks apart")
+    parser.add_argument("--no-exact", action="store_true", help="leave out the verdicts, which take a while")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables."""
+    from fastrm.findings import certified, differences, sweep
+    from fastrm.results import load
+
+    results = load(options.file)
+    if not results.complete:
+        sys.stderr.write(f"fastrm: {options.file}: {results!r}; told from the runs that are there\n")
+    points = list(sweep(results, tasks=options.by_task))
+    write = sys.stdout.write
+    write("Share of runs that end with a shortest path, by start of the values; 95 % interval over maps.\n\n")
+    write(_by_start(points, lambda point: str(point.shortest)))
+    write("\nSteps to 90 % of the optimum: median (quartiles), in thousands.\n\n")
+    write(_by_start(points, _steps))
+    if gaps := list(differences(results, PAIRS)):
+        write("\nDifference of the mean score over the whole run on the same maps, tasks and seeds, with its 95 % ")
+        write("interval over maps, and the share of pairs of runs in which the first is above.\n\n")
+        write(_differences(gaps))
+    if not options.no_exact:
+        write("\nProblems on which all optimal policies take shortest paths (exact, before any learning).\n\n")
+        write(_certified(list(certified(results.plan))))
+    return 0
+
+
+def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:
+    starts = sorted(dict.fromkeys(point.start for point in points), key=lambda s: -math.inf if s is None else s)
+    found = {(point.setup, point.method, point.start): cell(point) for point in points}
+    rows = dict.fromkeys((point.setup, point.method) for point in points)
+    return _table(
+        ["maps", "method", *map(_start, starts)],
+        ([*row, *(found.get((*row, start), "") for start in starts)] for row in rows),
+    )
+
+
+def _steps(point: Point) -> str:
+    low, middle, high = ("never" if math.isinf(n) else f"{n / 1000:.0f}" for n in point.steps)
+    return f"{middle} ({low} to {high})"
+
+
+def _differences(gaps: Sequence[Difference]) -> str:
+    starts = list(dict.fromkeys(gap.start for gap in gaps))
+    found = {(gap.setup, gap.one, gap.two, gap.start): f"{gap.area} ({gap.probability:.0%})" for gap in gaps}
+    rows = dict.fromkeys((gap.setup, gap.one, gap.two) for gap in gaps)
+    return _table(
+        ["maps", "one less the other", *map(_start, starts)],
+        ([row[0], f"{row[1]} - {row[2]}", *(found.get((*row, start), "") for start in starts)] for row in rows),
+    )
+
+
+def _certified(rows: Sequence[Certified]) -> str:
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    found = {(row.setup, row.kind): f"{row.shortest} of {row.problems}" for row in rows}
+    setups = dict.fromkeys(row.setup for row in rows)
+    return _table(["maps", *kinds], ([setup, *(found[setup, kind] for kind in kinds)] for setup in setups))
+
+
+def _start(start: float | None) -> str:
+    return "q_init as set" if start is None else f"start {start:g}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

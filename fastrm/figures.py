@@ -1,0 +1,110 @@
+"""The figures of a result file: curves of all maps and of one, the maps, and sweeps of initial values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fastrm.errors import ConfigError
+from fastrm.experiment import Method
+from fastrm.findings import Point, short_names, sweep
+from fastrm.maps import GridMap
+from fastrm.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
+from fastrm.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_SETUPS, MAX_MAPS = 6, 50
+"""Setups and maps in one figure; more get further figures."""
+
+
+def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves."""
+    plan, present = results.plan, set(results["setup"].tolist())
+    by_setup: dict[str, list[str]] = {}
+    for setup, name, _ in plan.grids:
+        if setup in present:
+            by_setup.setdefault(setup, []).append(name)
+    generated = [setup for setup, names in by_setup.items() if names != [setup]]
+    part = "" if results.complete else f", {results.runs} of {plan.count} runs"
+    about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}: median and 25-75 %"
+    if not present:
+        yield "all-maps", learning_curves(results)
+    starts = dict.fromkeys(Method.parse(label).start for label in dict.fromkeys(results["label"].tolist()))
+    if len(starts) > 1:  # methods that differ in their start alone look alike: a figure for each start
+        yield from _figures_by_start(results, about, list(starts))
+        generated, by_setup = [], {}
+    for k in range(0, len(generated), MAX_SETUPS):
+        drawn = results.select(setup=generated[k : k + MAX_SETUPS])
+        more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
+        if many > 1:
+            yield f"all-maps{more}", learning_curves(drawn, f"{many} maps per setup, {about}")
+        if "0" in drawn["grid"]:
+            yield f"one-map{more}", learning_curves(drawn.select(grid="0"), f"map 0 of each setup, {about}")
+    for setup in [setup for setup in by_setup if setup not in generated]:
+        yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
+    short = short_names(setup for setup, _, _ in plan.grids)
+    named = [(setup if setup == name else f"{short[setup]} {name}", GridMap.parse(text))
+             for setup, name, text in plan.grids]  # fmt: skip
+    for k in range(0, len(named), MAX_MAPS):
+        yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
+
+
+def _figures_by_start(results: Results, about: str, starts: Sequence[float | None]) -> Iterator[tuple[str, Figure]]:
+    yield (
+        "starts",
+        start_sweep(
+            list(sweep(results)), "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
+        ),
+    )
+    labels = list(dict.fromkeys(results["label"].tolist()))
+    for start in starts:
+        drawn = results.select(label=[label for label in labels if Method.parse(label).start == start])
+        name = "q_init" if start is None else f"{start:g}"
+        said = "q_init as set" if start is None else f"values start at {start:g} of the true range"
+        yield f"curves-{name}", learning_curves(drawn, f"{said}, {about}")
+
+
+def _part(k: int) -> str:
+    return f"-{k + 1}" if k else ""
+
+
+def start_sweep(points: Sequence[Point], title: str = "") -> Figure:
+    """Draw what becomes of each method over its start: a column per setup; share of shortest paths, steps to 90 %."""
+    points = [point for point in points if point.start is not None]
+    if not points:
+        raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
+    setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
+    finite = [step for point in points for step in point.steps if math.isfinite(step)] or [1.0]
+    never = 3 * max(finite)
+    with style():
+        columns = min(len(methods), 3)
+        figure, axes = panels(2, len(setups), (2.2, 1.6), bottom=0.55 + 0.17 * math.ceil(len(methods) / columns))
+        for (column, setup), method in itertools.product(enumerate(setups), methods):
+            mine = sorted((p for p in points if (p.setup, p.method) == (setup, method)), key=lambda p: p.start or 0.0)
+            starts, look = [p.start for p in mine], look_of(Method.parse(method))
+            shares = np.array([p.shortest for p in mine]).reshape(-1, 3).T
+            steps = np.minimum(np.array([p.steps for p in mine]).reshape(-1, 3).T, never)
+            for axis, (middle, low, high) in zip(axes[:, column], (shares, steps[[1, 0, 2]]), strict=True):
+                axis.fill_between(starts, low, high, color=look["color"], alpha=0.12, linewidth=0)
+                axis.plot(starts, middle, marker="o", markersize=2.5, **look)
+        for column, setup in enumerate(setups):
+            above, below = axes[:, column]
+            above.set_title(setup, pad=3, parse_math=False)
+            above.set_ylim(-0.03, 1.05)
+            below.set_yscale("log")
+            below.set_ylim(min(finite) / 1.5, 1.4 * never)
+            below.axhline(never, color="0.6", linewidth=0.6, zorder=0)
+            below.set_xlabel("start (0 smallest, 1 largest true value)")
+            above.tick_params(labelbottom=False, labelleft=column == 0)
+            below.tick_params(labelleft=column == 0, which="both")
+        axes[0][0].set_ylabel("share shortest")
+        axes[1][0].set_ylabel("steps to 90 %")
+        axes[1][0].annotate("never", (0, never), xytext=(2, -8), textcoords="offset points", fontsize=6.5, color="0.4")
+        finish_figure(figure, [line(label=name_of(m), **look_of(Method.parse(m))) for m in methods], columns, title)
+    return figure

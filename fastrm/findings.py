@@ -1,0 +1,166 @@
+"""What a suite with swept initial values shows: how often, how fast, and what the exact tools say beforehand.
+
+Maps are the sample: runs on one map share its walls and targets, so every figure is worked out per map first, and its
+95 % interval comes from resampling maps. A *problem* is a map with a task.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrm.errors import ConfigError
+from fastrm.exact.guarantees import guarantee
+from fastrm.experiment import Method
+from fastrm.plan import Plan
+from fastrm.results import Results
+from fastrm.stats import bootstrap_interval, censored_percentile
+
+Array = npt.NDArray[Any]
+
+
+class Estimate(NamedTuple):
+    """A mean over maps with its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+class Point(NamedTuple):
+    """The runs of one method, on some maps and tasks, from one start."""
+
+    setup: str
+    method: str
+    """The method without its start."""
+    start: float | None
+    runs: int
+    shortest: Estimate
+    """Share of runs that end with a shortest path."""
+    area: Estimate
+    """Mean score over the whole run: how soon and how well."""
+    steps: tuple[float, float, float]
+    """Quartiles of the steps to 90 % of the optimum, infinite where too few runs got there."""
+
+
+class Certified(NamedTuple):
+    """How many problems the exact tools call shortest."""
+
+    setup: str
+    kind: str
+    shortest: int
+    problems: int
+
+
+class Difference(NamedTuple):
+    """Two methods on the same maps, tasks, seeds and start."""
+
+    setup: str
+    one: str
+    two: str
+    start: float | None
+    area: Estimate
+    """Mean difference of the area under the score."""
+    probability: float
+    """Share of pairs of runs in which `one` is above `two`, ties counting half."""
+
+
+def plain_label(label: str) -> str:
+    """Return a method's name without its start.
+
+    >>> plain_label("crm-pot@0.5")
+    'crm-pot'
+    """
+    return replace(Method.parse(label), start=None).label
+
+
+def short_names(setups: Iterable[str]) -> dict[str, str]:
+    """Return how to call setups that differ in their obstacles alone: by these.
+
+    >>> short_names(["1a1b", "1a1b rooms"])
+    {'1a1b': 'open', '1a1b rooms': 'rooms'}
+    """
+    named = list(dict.fromkeys(setups))
+    alike = len(named) > 1 and len({name.split()[0] for name in named}) == 1
+    return {name: (name.partition(" ")[2] or "open") if alike else name for name in named}
+
+
+def sweep(results: Results, tasks: bool = False) -> Iterator[Point]:
+    """Yield a point per setup, method and start; with `tasks` the setups are told apart by task, as in ``1a, task a``.
+
+    Raises
+    ------
+    ConfigError
+        When there are no finished runs.
+    """
+    _check(results)
+    area, steps, solved = results.figures("area"), results["steps_to_90"], results["solved"].astype(np.float64)
+    by = ("setup", "task", "label") if tasks else ("setup", "label")
+    names = short_names(results["setup"].tolist())
+    for key, mine in results.groups(*by):
+        if len(mine):
+            label, maps = key[-1], results["grid"][mine]
+            yield Point(
+                setup=f"{names[key[0]]}, task {key[1]}" if tasks else names[key[0]],
+                method=plain_label(label),
+                start=Method.parse(label).start,
+                runs=len(mine),
+                shortest=over_maps(solved[mine], maps),
+                area=over_maps(area[mine], maps),
+                steps=tuple(censored_percentile(steps[mine], q) for q in (25, 50, 75)),  # type: ignore[arg-type]
+            )
+
+
+def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[Difference]:
+    """Yield, per setup and start, how much one method is above another."""
+    _check(results)
+    area = results.figures("area")
+    runs: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
+    for (setup, label), mine in results.groups("setup", "label"):
+        keys = zip(*(results[name][mine].tolist() for name in ("grid", "task", "seed")), strict=True)
+        runs[setup, label] = dict(zip(keys, area[mine].tolist(), strict=True))
+    starts = sorted({Method.parse(label).start for _, label in runs}, key=lambda s: -math.inf if s is None else s)
+    names = short_names(setup for setup, _ in runs)
+    for setup, (one, two), start in itertools.product(dict.fromkeys(s for s, _ in runs), pairs, starts):
+        first, second = (runs.get((setup, replace(Method.parse(x), start=start).label), {}) for x in (one, two))
+        common = [key for key in first if key in second]
+        if common:
+            gap = np.array([first[key] - second[key] for key in common])
+            above = float(np.mean((gap > 0) + 0.5 * (gap == 0)))
+            yield Difference(names[setup], one, two, start, over_maps(gap, np.array([key[0] for key in common])), above)
+
+
+def certified(plan: Plan) -> Iterator[Certified]:
+    """Yield, per setup and kind, on how many problems all optimal policies take shortest paths."""
+    methods = {Method.parse(label).kind or "file": k for k, label in reversed(list(enumerate(plan.methods)))}
+    names = short_names(grid[0] for grid in plan.grids)
+    for setup in names:
+        grids = [i for i, grid in enumerate(plan.grids) if grid[0] == setup]
+        for kind, method in reversed(methods.items()):
+            verdicts = [
+                guarantee(plan.problem(grid, task, method), plan.learner.gamma).shortest
+                for grid in grids
+                for task in range(len(plan.tasks))
+            ]
+            yield Certified(names[setup], kind, sum(verdicts), len(verdicts))
+
+
+def over_maps(values: Array, maps: Array) -> Estimate:
+    """Return the mean over maps of the mean on each, with an interval from resampling maps."""
+    means = np.array([values[maps == name].mean() for name in np.unique(maps)])
+    low, high = bootstrap_interval(means, None, lambda sample: sample.mean(axis=-1))
+    return Estimate(float(means.mean()), low, high)
+
+
+def _check(results: Results) -> None:
+    if not (results["error"] == "").any() or not len(results["step"]):
+        raise ConfigError(f"{results.path or 'these results'}: no finished runs to tell of, or none of a tick")
