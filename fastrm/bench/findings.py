@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fastrm.findings import Certified, Difference, Point
+    from fastrm.results import Results
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
 """What is compared, where the file has it."""
@@ -24,26 +25,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables."""
-    from fastrm.findings import certified, differences, sweep
     from fastrm.results import load
 
     results = load(options.file)
     if not results.complete:
         sys.stderr.write(f"fastrm: {options.file}: {results!r}; told from the runs that are there\n")
-    points = list(sweep(results, tasks=options.by_task))
-    write = sys.stdout.write
-    write("Share of runs that end with a shortest path, by start of the values; 95 % interval over maps.\n\n")
-    write(_by_start(points, lambda point: str(point.shortest)))
-    write("\nSteps to 90 % of the optimum: median (quartiles), in thousands.\n\n")
-    write(_by_start(points, _steps))
-    if gaps := list(differences(results, PAIRS)):
-        write("\nDifference of the mean score over the whole run on the same maps, tasks and seeds, with its 95 % ")
-        write("interval over maps, and the share of pairs of runs in which the first is above.\n\n")
-        write(_differences(gaps))
-    if not options.no_exact:
-        write("\nProblems on which all optimal policies take shortest paths (exact, before any learning).\n\n")
-        write(_certified(list(certified(results.plan))))
+    for part in tables(results, by_task=options.by_task, exact=not options.no_exact):
+        sys.stdout.write(part)
+        sys.stdout.flush()
     return 0
+
+
+def tables(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
+    """Yield the tables as Markdown, one after the other."""
+    from fastrm.findings import certified, differences, sweep
+
+    points = list(sweep(results, tasks=by_task))
+    yield "Share of runs that end with a shortest path, by start of the values; 95 % interval over maps.\n\n"
+    yield _by_start(points, lambda point: str(point.shortest))
+    yield "\nSteps to 90 % of the optimum: median (quartiles), in thousands.\n\n"
+    yield _by_start(points, _steps)
+    if gaps := list(differences(results, PAIRS)):
+        yield (
+            "\nDifference of the mean score over the whole run on the same maps, tasks and seeds, with its 95 % "
+            "interval over maps, and the share of pairs of runs in which the first is above.\n\n"
+        )
+        yield _differences(gaps)
+    if exact:
+        yield "\nProblems on which all optimal policies take shortest paths (exact, before any learning).\n\n"
+        yield _certified(list(certified(results.plan)))
 
 
 def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:

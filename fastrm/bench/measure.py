@@ -22,10 +22,12 @@ from fastrm.bench.measure_env import environments
 from fastrm.compiler import Problem
 from fastrm.guards import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
 from fastrm.kinds import PAPER_KINDS, Kind
+from fastrm.tasks import task
 from fastrm.training import ALGOS, Algo, Batch
 
 Figures = dict[str, Any]
 STATES = (1, 2, 4, 8, 16, 32, 64)
+TARGETS = (2, 4, 6, 8, 10)
 SIDES = (41, 201, 1001)
 NAIVE_STEPS = 20_000
 ORACLE = Path(__file__).parents[2] / "tests" / "naive.py"
@@ -39,6 +41,7 @@ def everything(steps: int, repeats: int) -> Figures:
         kernels = [kernel_row(a, k, steps, repeats, library, compile_s) for a in ALGOS for k in PAPER_KINDS]
     growth = {
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
+        "any_order": [any_order_row(n, steps // 8, repeats) for n in TARGETS],
         "grid_side": [side_row(side, steps // 2, repeats) for side in SIDES],
     }
     return {
@@ -137,10 +140,22 @@ def _tuples(node: Guard) -> Any:
 
 def states_row(states: int, steps: int, repeats: int) -> Figures:
     """Measure CRM on a sequence of so many targets, 41 x 41."""
-    task = "-".join("abc"[i % 3] for i in range(states))
-    problem = compile(GridMap.generate("1a1b1c"), RewardMachine.sequence(task))
+    text = "-".join("abc"[i % 3] for i in range(states))
+    problem = compile(GridMap.generate("1a1b1c"), RewardMachine.sequence(text))
     seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
     return {"states": states, "ns_per_step": seconds / steps * 1e9, "ns_per_update": seconds / steps / states * 1e9}
+
+
+def any_order_row(targets: int, steps: int, repeats: int) -> Figures:
+    """Measure CRM on so many targets in any order, 41 x 41, numeric: twice the states with every target."""
+    letters = "abcdefghij"[:targets]
+    grid = GridMap.generate("".join(f"1{letter}" for letter in letters))
+    start = time.perf_counter()
+    problem = compile(grid, task("{" + ",".join(letters) + "}", kind="numeric"))
+    compile_s, states = time.perf_counter() - start, 2**targets
+    seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
+    per_step = seconds / steps * 1e9
+    return {"targets": targets, "states": states, "ns_per_update": per_step / (states - 1), "compile_s": compile_s}
 
 
 def side_row(side: int, steps: int, repeats: int) -> Figures:

@@ -20,7 +20,7 @@ INTERRUPTED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("suite", metavar="SUITE", help="paper, quick, icarte, or a .toml file")
+    parser.add_argument("suite", metavar="SUITE", help="paper, quick, icarte, beyond, or a .toml file")
     parser.add_argument("--out", type=Path, metavar="FILE", help="result file (default SUITE.h5)")
     parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: all cores)")
     parser.add_argument("--isolation", choices=("thread", "process"), default="thread", help="threads or processes")
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{name} instead of the suite's")
     parser.add_argument("--reference", metavar="DIR", help="published data, for icarte (default: FASTRM_REFERENCE)")
     parser.add_argument("--episodes", type=Path, metavar="DIR", help="also write every episode as 0.0.monitor.csv")
-    parser.add_argument("--report", action="store_true", help="then draw the figures and judge the paper's claims")
+    parser.add_argument(
+        "--report", action="store_true", help="then draw the figures and judge the paper's claims, or tell findings"
+    )
     parser.add_argument("--fresh", action="store_true", help="start over; an old file is kept as .bak")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, how long and how large")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
@@ -93,23 +95,22 @@ def run_one(suite: str, options: argparse.Namespace) -> int:
 
 
 def report_on(results: Results, folder: Path, quiet: bool) -> None:
-    """Draw the figures, judge the claims, and say where everything is; what cannot be done is said and left out."""
+    """Draw the figures, judge the claims or tell the findings, and say where everything is.
+
+    What cannot be done is said and left out.
+    """
     from fastrm.bench.plot import draw
-    from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
-    from fastrm.claims import judge
+    from fastrm.experiment import Method
 
     paths = []
     try:
         paths += draw(results, folder, quiet=quiet)
     except ConfigError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
+    swept = any(Method.parse(label).start is not None for label in results.plan.methods)
     try:
-        judged = [Judged(str(results.path), results.complete, judge(results))]
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "claims.md").write_text(claims_as_markdown(judged))
-        paths.append(folder / "claims.md")
-        if not quiet:
-            print_claims(judged)
+        paths.append((_tell if swept else _judge)(results, folder, quiet))
     except ConfigError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
     except OSError as problem:
@@ -117,6 +118,31 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     if not quiet:
         sys.stdout.write(f"{results!r} in {results.path}\n")
         sys.stdout.write(f"{', '.join(path.name for path in paths)} in {folder}\n" if paths else "")
+
+
+def _judge(results: Results, folder: Path, quiet: bool) -> Path:
+    """Judge the paper's claims and write them down."""
+    from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
+    from fastrm.claims import judge
+
+    judged = [Judged(str(results.path), results.complete, judge(results))]
+    path = folder / "claims.md"
+    path.write_text(claims_as_markdown(judged))
+    if not quiet:
+        print_claims(judged)
+    return path
+
+
+def _tell(results: Results, folder: Path, quiet: bool) -> Path:
+    """Write down what a sweep of initial values shows."""
+    from fastrm.bench.findings import tables
+
+    path = folder / "findings.md"
+    told = "".join(tables(results))
+    path.write_text(told)
+    if not quiet:
+        sys.stdout.write(told)
+    return path
 
 
 def default_path(name: str, shard: tuple[int, int] | None) -> Path:

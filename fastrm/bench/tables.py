@@ -40,6 +40,11 @@ def print_speed(report: dict[str, Any]) -> None:
     for row in report["growth"]["machine_states"]:
         table.add_row(str(row["states"]), f"{row['ns_per_step']:.1f}", f"{row['ns_per_update']:.2f}")
     console.print(table)
+    table = _table("CRM, targets in any order", "targets", "states", "ns/update", "compile s")
+    for row in report["growth"]["any_order"]:
+        figures = f"{row['ns_per_update']:.2f}", f"{row['compile_s']:.2f}"
+        table.add_row(str(row["targets"]), str(row["states"]), *figures)
+    console.print(table)
     table = _table("Growth with the grid", "side", "qrm ns/step", "crm ns/step", "hrm ns/step")
     for row in report["growth"]["grid_side"]:
         table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in ("qrm", "crm", "hrm")))
