@@ -85,12 +85,12 @@ def test_values_with_a_potential_are_those_of_plain_value_iteration_on_the_rewar
 def test_what_hrm_settles_on_on_the_appendix_map(kind, scale, lengths):
     """Options paid by the steps to go know what comes after and pass by the nearest target.
 
-    A small potential changes nothing, a large one leads options astray: it is not 0 where they end, so that ending costs
-    what is still to go.
+    A small potential changes nothing, a large one leads options astray: it is not 0 where they end, so that ending
+    costs what is still to go.
     """
     grid = GridMap.load(Path(__file__).parent.parent / "bench" / "appendix.map")
-    problems = [compile(grid, task(text, kind=kind, scale=scale)) for text in ("a-b", "a-b-c")]
-    assert [hrm_fixed_point(problem).length for problem in problems] == lengths
+    machines = [task(text, kind=kind, scale=scale) for text in ("a-b", "a-b-c")]
+    assert [hrm_fixed_point(compile(grid, machine)).length for machine in machines] == lengths
 
 
 @pytest.mark.parametrize("kind", ["potential", "distance-to-go"])
