@@ -48,10 +48,11 @@ def test_a_start_lies_between_the_smallest_and_the_largest_true_value(kind):
 
 
 def test_hopeless_pairs_do_not_stretch_the_range():
-    grid = GridMap.parse("XXXXXXX\nXA  anX\nXXXXXXX\n")
-    for kind in ("boolean", "distance-to-go"):
-        low, high = value_range(compile(grid, task("a !n", kind=kind)), 0.5)
-        assert (low, high) == {"boolean": (0.25, 1.0), "distance-to-go": (-2.5, 0.0)}[kind]
+    grid = GridMap.parse("XXXXXXXX\nX nA  aX\nXXXXXXXX\n")  # left of n there is no way to a
+    for kind, true in (("boolean", (0.25, 1.0)), ("distance-to-go", (-2.5, 0.0))):
+        problem = compile(grid, task("a !n", kind=kind))
+        assert value_range(problem, 0.5) == (true[0] / 2 if kind == "boolean" else -4.25, true[1])
+        assert solve(problem, 0.5).value.min() < value_range(problem, 0.5)[0]
 
 
 def test_starts_and_slip_are_part_of_a_run_s_identity():
@@ -61,6 +62,7 @@ def test_starts_and_slip_are_part_of_a_run_s_identity():
 
     assert len(ids()) == Plan.of(Experiment(**SETTINGS)).count
     assert not ids() & ids(slip=0.1)
+    assert Plan.of(Experiment(**SETTINGS, slip=0.1)).problem(0, 0, 0).slip == 0.1
     assert not ids(methods=("crm-dtg@0",)) & ids(methods=("crm-dtg@0.5",))
 
 

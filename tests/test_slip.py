@@ -1,5 +1,7 @@
 """Moves that slip: expected values against plain loops, learners against expectations, environments, refusals."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -16,6 +18,7 @@ from fastrm import (
     hrm_fixed_point,
     optimal_arps,
     solve,
+    task,
     train,
 )  # fmt: skip
 from fastrm.env import RewardMachineEnv
@@ -81,6 +84,56 @@ def test_expected_values_are_within_their_bounds_of_a_plain_loop():
 
     check()
     assert len(compared) >= 30
+
+
+def exact_value(problem, policy, gamma):
+    """Solve for the value of a policy in rationals, the numbers of the problem taken as they are stored."""
+    tables, slip, n_u = problem.tables, Fraction(problem.slip), problem.tables.n_u
+    pairs = [(s, u) for s in range(len(tables.next_s)) for u in range(n_u)]
+
+    def row(s, u, a):
+        line, paid = {}, Fraction(0)
+        for share, turn in ((1 - slip, 0), (slip / 2, 1), (slip / 2, 3)):
+            e, there = tables.event[s, (a + turn) % 4], int(tables.next_s[s, (a + turn) % 4])
+            paid += share * Fraction(float(tables.reward[e, u]))
+            if tables.outcome[e, u] == 0:
+                pair = there, int(tables.delta[e, u])
+                line[pair] = line.get(pair, 0) + share * Fraction(gamma)
+        return line, paid
+
+    system = {}
+    for s, u in pairs:
+        line, paid = row(s, u, int(policy[s, u]))
+        system[s, u] = {k: -v for k, v in line.items()} | {None: paid}
+        system[s, u][s, u] = system[s, u].get((s, u), 0) + 1
+    for pivot in pairs:  # Gauss and Jordan
+        lead = system[pivot].pop(pivot)
+        mine = {k: v / lead for k, v in system[pivot].items()}
+        system[pivot] = {**mine, pivot: Fraction(1)}
+        for other in pairs:
+            if other != pivot and (factor := system[other].pop(pivot, 0)):
+                for k, v in mine.items():
+                    system[other][k] = system[other].get(k, 0) - factor * v
+    value = {pair: system[pair].get(None, Fraction(0)) for pair in pairs}
+    best = {
+        pair: max(paid + sum(share * value[k] for k, share in line.items())
+                  for line, paid in (row(*pair, a) for a in range(4)))
+        for pair in pairs
+    }  # fmt: skip
+    return value, all(best[pair] == value[pair] for pair in pairs)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.97])
+@pytest.mark.parametrize("slip", [0.1, 1.0])
+@pytest.mark.parametrize("kind", ["numeric", "numeric-boolean"])
+def test_bounds_hold_against_rational_arithmetic(kind, slip, gamma):
+    problem = compile(GridMap.parse("XXXXX\nXA  X\nX baX\nXXXXX\n"), task("a-b", kind=kind), slip=slip)
+    best = solve(problem, gamma)
+    value, optimal = exact_value(problem, best.policy, gamma)
+    assert optimal
+    gaps = {pair: abs(Fraction(float(best.value[pair])) - value[pair]) for pair in value}
+    assert all(gaps[pair] <= Fraction(float(best.error[pair])) for pair in value)
+    assert any(gaps.values())  # there is something to bound
 
 
 @pytest.mark.parametrize("slip", [0.0, *SLIPS])

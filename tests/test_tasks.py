@@ -14,6 +14,7 @@ from fastrm.algebra import automaton
 from fastrm.automaton import DONE, FAILED
 from fastrm.guards import Otherwise, Proposition, evaluate, leaves
 from fastrm.kinds import KINDS, PAPER_KINDS
+from fastrm.training import Batch
 
 import naive
 
@@ -129,6 +130,18 @@ def test_every_kind_pays_what_its_definition_says(text, term, avoid, metric):
             else:
                 expected = 0
             assert tables.reward[tables.event[i, a], u] == pytest.approx(expected, rel=1e-14, abs=1e-14)
+
+
+def test_where_nothing_can_succeed_any_more_it_is_farther_than_any_way():
+    """Behind n, which must not be entered, there is no way to a; the longest other way is 4 steps, so D is 17."""
+    grid = GridMap.parse("XXXXXXXX\nXa  An X\nXXXXXXXX\n")
+    for kind, here, there in (("distance-to-go", -17.0, -17.0), ("potential", 0.01 * 8.5, 0.01 * 17)):
+        problem = compile(grid, task("a !n", kind=kind), gamma=0.5)
+        cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
+        tables, hidden = problem.tables, cells.index((1, 6))
+        assert tables.reward[tables.event[hidden, 1], 0] == pytest.approx(here)  # against the wall
+        assert tables.reward[tables.event[hidden, 3], 0] == pytest.approx(there)  # onto n: a failure
+        assert guarantee(problem, 0.5).shortest
 
 
 def shortest_by_hand(world, watch, cells):
@@ -283,3 +296,4 @@ def test_solvers_and_learners_put_in_their_own_discount():
     assert solve(problem, gamma=0.5).value.tobytes() == solve(other, gamma=0.5).value.tobytes()
     runs = [train(p, algo="crm", steps=3000, gamma=0.7, tick=1000) for p in (problem, other)]
     assert runs[0].q.tobytes() == runs[1].q.tobytes()
+    assert Batch(problem, "crm", steps=1, seeds=[0], gamma=0.7).problem.gamma == 0.7
