@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from fastrm import GridMap, RewardMachine, compile, train
+from fastrm import GridMap, RewardMachine, compile, task, train
 from fastrm.training import SEMANTICS
 
 GOLDEN = {
@@ -17,9 +17,15 @@ GOLDEN = {
 }
 
 
+BEYOND = {"qrm": "69829ca5c0eec19f", "crm": "e3374d573d3b849c", "hrm": "24dd50de50dcc520"}
+
+
 def digest(algo, profile, shaping):
     tasks = [RewardMachine.sequence("a-b-c", kind="numeric"), RewardMachine.sequence("b-a", kind="numeric-boolean")]
-    problem = compile(GridMap.generate("2a2b1c", size=9, seed=5), tasks, profile=profile)
+    return digest_of(compile(GridMap.generate("2a2b1c", size=9, seed=5), tasks, profile=profile), algo, shaping)
+
+
+def digest_of(problem, algo, shaping):
     run = train(
         problem, algo=algo, steps=20_000, seed=11, shaping=shaping, tick=1000, episode_limit=150, optimum=[1, 1]
     )
@@ -35,3 +41,10 @@ def test_the_semantics_numbers_are_those_the_curves_were_taken_at():
 @pytest.mark.parametrize("case", GOLDEN)
 def test_the_same_seed_gives_the_same_curve_as_ever(case):
     assert digest(*case) == GOLDEN[case]
+
+
+@pytest.mark.parametrize("algo", BEYOND)
+def test_slip_tasks_and_potentials_give_the_same_curve_as_ever(algo):
+    grid = GridMap.generate("2a2b1c1n", size=9, seed=5, walls=0.2)
+    tasks = [task("{a,b}-c !n", kind="potential"), task("a|2*b", kind="distance-to-go")]
+    assert digest_of(compile(grid, tasks, slip=0.2), algo, shaping=False) == BEYOND[algo]
