@@ -55,9 +55,9 @@ class Run:
     controller: Array | None
     """HRM: the controller's values, [cell, option]."""
     greedy_paths: tuple[tuple[Cell, ...], ...]
-    """Cells visited by the greedy policy, per task; cut off when the task is not completed."""
+    """Cells visited by the greedy policy if nothing slips, per task; cut off when the task is not completed."""
     greedy_lengths: tuple[int | None, ...]
-    """Steps the greedy policy takes to complete each task, None where it does not."""
+    """Steps the greedy policy takes to complete each task if nothing slips, None where it does not."""
     shortest: tuple[int, ...]
     """Length of a shortest path, per task."""
     episode_log: tuple[Array, Array] | None = None
