@@ -12,7 +12,7 @@
 A part is over as soon as it is done. Alternatives and the parts of ``{ }`` all watch every label, so one visit may
 serve several of them. A label is read after every move, also one that a wall blocked. ``3*a`` counts three such
 readings, of the same object or of others; where objects are *used up*, it asks for three different ones, known as a1,
-a2, ... in reading order.
+a2, ... in reading order. Only what ``N*`` counts is used up, and only letters can then be repeated.
 
 A task is progressed by a label into what is left of it, as regular expressions are by derivatives.
 """
@@ -32,7 +32,7 @@ MAX_REPEATS = 100
 MAX_LENGTH = 1000
 MAX_DEPTH = 30
 _TOKEN = re.compile(r"\s*([0-9]+|.)", re.DOTALL)
-_KNOWN = "operators are - (then), { , } (any order), | (or), N* (repeat), ! (avoid), and ( ) to group"
+_KNOWN = "operators are - (then), { , } (any order), | (or), N* (repeat), ( ), and at the end of all !n (avoid)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class _Parser:
             return self.inside(self.choice, ")", place)
         if self.accept("{"):
             return self.inside(lambda: self.any_order(place), "}", place)
-        letter = self.letter("expected a letter, a number, ( or {")
+        letter = self.letter("expected a lower-case letter (or H), a number, ( or {")
         self.asked.setdefault(letter, place)
         return Visit(letter)
 
@@ -221,8 +221,10 @@ class _Parser:
         term = self.part()
         if count * _size(term) > MAX_STATES:
             raise self.error(f"the task needs more than {MAX_STATES} machine states; repeat less often", place)
-        if self.objects is None or not isinstance(term, Visit):
+        if self.objects is None or count == 1:
             return term if count == 1 else InTurn((term,) * count)
+        if not isinstance(term, Visit):
+            raise self.error(f"where objects are used up, only letters can be repeated, as in {count}*a", place)
         there = self.objects.get(term.letter, 0)
         if there < count:
             raise self.error(f"asks for {count} different {term.letter}, but this map has {there}", place)

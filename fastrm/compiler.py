@@ -75,7 +75,8 @@ class Problem:
     def __repr__(self) -> str:
         n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
         names = ", ".join(machine.name or machine.source for machine in self.machines)
-        return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events>"
+        slip = f", slip {self.slip:g}" if self.slip else ""
+        return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
 
 
 def compile(

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from fastrm.algebra import automaton
 from fastrm.config import LearnerConfig, Profile, check_choice, check_number, check_whole
-from fastrm.errors import ConfigError, did_you_mean
+from fastrm.errors import ConfigError, FastrmError, did_you_mean
 from fastrm.features import METRICS, Metric
 from fastrm.machine import KINDS, Kind
 from fastrm.naming import parse_recipe
@@ -135,7 +135,9 @@ class Experiment:
         check_number("scale", self.scale, 1e-100, 1e100)
         for kind, reward in self.terminal_rewards.items():
             check_choice("terminal_rewards", kind, KINDS)
-            if critical_factor(reward) is None:
+            if isinstance(reward, str) and critical_factor(reward) is None:
+                raise ConfigError(f"terminal_rewards.{kind}={reward!r}: must be a number, or such as '1.1 R*'")
+            if not isinstance(reward, str):
                 check_number(f"terminal_rewards.{kind}", reward)
         if not self.setups and not self.map_files:
             raise ConfigError("no maps: give setups or map_files")
@@ -145,9 +147,16 @@ class Experiment:
             raise ConfigError(
                 f"rotate={self.rotate!r}: must be true or false, and true for tasks or files, not for both"
             )
+        if not self.methods:
+            raise ConfigError("no methods: give a list such as ['crm-bool']")
         for method in map(Method.parse, self.methods):
             if self.tasks and method.kind is None:
                 raise ConfigError(f"method {method.label!r} names no kind, but tasks {self.tasks} need one")
+            if not self.tasks and method.kind is not None:
+                raise ConfigError(f"method {method.label!r} names a kind, but machines from files have their own")
+        _check_spelling("setups", [str(parse_recipe(setup)) for setup in self.setups], self.setups)
+        _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)
+        _check_spelling("methods", [Method.parse(label).label for label in self.methods], self.methods)
 
     @classmethod
     def load(cls, path: str | Path, reference: str | Path | None = None) -> Self:
@@ -170,7 +179,7 @@ class Experiment:
             if "methods" not in lists:
                 raise ConfigError("no methods: give a list such as ['crm-bool']")
             return cls(**lists, learner=learner)
-        except ConfigError as problem:
+        except FastrmError as problem:
             raise ConfigError(f"{path}: {problem}") from None
 
     @classmethod
@@ -283,6 +292,13 @@ def _check_strings(name: str, value: object) -> None:
         raise ConfigError(f"{name}={value!r}: must be a list of strings")
     if len(set(value)) < len(value):
         raise ConfigError(f"{name}: an item is given twice")
+
+
+def _check_spelling(name: str, meant: list[str], written: tuple[str, ...]) -> None:
+    """Refuse two spellings of the same thing, which would be run twice."""
+    for k, item in enumerate(meant):
+        if item in meant[:k]:
+            raise ConfigError(f"{name}: {written[meant.index(item)]!r} and {written[k]!r} are the same")
 
 
 def _list(names: Any) -> str:

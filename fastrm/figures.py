@@ -49,8 +49,10 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
     for setup in [setup for setup in by_setup if setup not in generated]:
         yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
     short = short_names(setup for setup, _, _ in plan.grids)
-    named = [(setup if setup == name else f"{short[setup]} {name}", GridMap.parse(text))
-             for setup, name, text in plan.grids]  # fmt: skip
+    named = []
+    for setup, name, text in plan.grids:
+        title = f"{setup} {name}" if setup == short[setup] else f"{short[setup]}, map {name}"
+        named.append((setup if setup == name else title, GridMap.parse(text)))
     for k in range(0, len(named), MAX_MAPS):
         yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
 
@@ -80,11 +82,13 @@ def start_sweep(points: Sequence[Point], title: str = "") -> Figure:
     if not points:
         raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
     setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
-    finite = [step for point in points for step in point.steps if math.isfinite(step)] or [1.0]
+    finite = [step for point in points for step in point.steps if math.isfinite(step)] or [1e4]
     never = 3 * max(finite)
     with style():
         columns = min(len(methods), 3)
-        figure, axes = panels(2, len(setups), (2.2, 1.6), bottom=0.55 + 0.17 * math.ceil(len(methods) / columns))
+        figure, axes = panels(
+            2, len(setups), (2.2, 1.6), left=0.66, bottom=0.55 + 0.17 * math.ceil(len(methods) / columns)
+        )
         for (column, setup), method in itertools.product(enumerate(setups), methods):
             mine = sorted((p for p in points if (p.setup, p.method) == (setup, method)), key=lambda p: p.start or 0.0)
             starts, look = [p.start for p in mine], look_of(Method.parse(method))

@@ -26,14 +26,14 @@ Array = npt.NDArray[Any]
 
 
 class Estimate(NamedTuple):
-    """A mean over maps with its interval."""
+    """A mean over maps with its interval, which a single map does not give (NaN)."""
 
     mean: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.mean:.2f}" + ("" if math.isnan(self.low) else f" [{self.low:.2f}, {self.high:.2f}]")
 
 
 class Point(NamedTuple):

@@ -42,6 +42,8 @@ def _offers(terrain: Terrain, name: str) -> str:
     objects = terrain.grid.objects
     if terrain.objects(name):
         return f"every {name} of this map is walled off from the start"
+    if name[:1] in objects and name[1:].isdigit():
+        return f"this map has {len(objects[name[0]])} {name[0]}"
     return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
 
 

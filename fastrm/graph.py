@@ -114,7 +114,8 @@ def _joined(machine: RewardMachine) -> Iterator[tuple[tuple[str, str], list[str]
     texts: dict[tuple[str, str], list[str]] = {}
     for edge in machine.edges:
         guard = "else" if isinstance(edge.guard, Otherwise) else write(edge.guard)
-        texts.setdefault((edge.source, edge.target), []).append(f"{guard} / {write(edge.reward)}")
+        guided = " + potential" if machine.potential else ""
+        texts.setdefault((edge.source, edge.target), []).append(f"{guard} / {write(edge.reward)}{guided}")
     yield from texts.items()
 
 

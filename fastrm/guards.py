@@ -288,7 +288,8 @@ class _Parser:
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
             words = {"truth": "a truth value", "number": "a number"}
-            raise self.error(f"expected {words[wanted]}, found {words[found]} {_write(node, 0)[:40]!r}")
+            hint = " (write to_go())" if node == Proposition(TO_GO.function) else ""
+            raise self.error(f"expected {words[wanted]}, found {words[found]} {_write(node, 0)[:40]!r}{hint}")
         return node
 
     def accept(self, *signs: str) -> str | None:

@@ -147,7 +147,7 @@ class RewardMachine(Draft):
             (distance-to-go).
         failure_reward : float, optional
             Reward for what must be avoided. By default 0; numeric: -1000 for one visit and ten times more for each
-            further one; distance-to-go: minus the square of the longest way to go.
+            further one; distance-to-go: minus the square of the longest way to go, less 1.
         step_reward : float
             Numeric-boolean: reward for a step towards the target, 0.1 by default.
         closer : {"nearest", "any"}

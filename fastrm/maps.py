@@ -233,7 +233,8 @@ def parse_setup(setup: str) -> list[tuple[str, int]]:
     [('a', 2), ('b', 10)]
     """
     if not isinstance(setup, str) or not re.fullmatch(r"([0-9]{1,9}[a-zH])+", setup):
-        raise MapError(f"setup {setup!r}: expected counts and object letters such as 2a2b2c")
+        hint = "; obstacles are given apart: walls=0.2 or layout='rooms'" if " " in str(setup).strip() else ""
+        raise MapError(f"setup {setup!r}: expected counts and object letters such as 2a2b2c{hint}")
     pairs = [(letter, int(count)) for count, letter in re.findall(r"([0-9]+)([a-zH])", setup)]
     letters = [letter for letter, _ in pairs]
     for letter, count in pairs:

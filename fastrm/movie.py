@@ -34,7 +34,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         raise ConfigError("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
     grid = problem.terrain.grid
     pixels = max(2, SIDE // max(grid.size))
-    names = [name for _, name in problem.states[: problem.tables.n_u]] + ["(failed)"]
+    names = [name for _, name in problem.states[: problem.tables.n_u]] + ["(end)"]
     height = max(grid.size[0] * pixels, LINE * (len(names) + 6))
     ground = Image.new("RGB", (grid.size[1] * pixels + PANEL, height), _WHITE)
     small, large = (ImageFont.load_default(size=size) for size in (14, max(8, min(20, pixels))))
@@ -53,7 +53,8 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         said = (f"step {k}", f"label {moment.label or '-'}", f"reward {moment.paid:.6g}", "", "machine state")
         for row, text in enumerate(said):
             pen.text((left, 8 + LINE * row), text, fill=_DARK, font=small)
-        shown = [*names[:-1], "(done)"] if moment.success else names
+        ended = moment.state == problem.tables.n_u
+        shown = [*names[:-1], "(done)" if moment.success else "(failed)"] if ended else names
         for row, name in enumerate(shown):
             here = row == moment.state
             box = (left, 8 + LINE * (row + 5), left + PANEL - 30, 4 + LINE * (row + 6))

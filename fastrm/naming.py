@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
-from fastrm.errors import ConfigError, MapError, did_you_mean
+from fastrm.errors import ConfigError, MachineError, MapError, did_you_mean
 from fastrm.layouts import LAYOUTS, Layout, check_layout
 from fastrm.machine import Kind, RewardMachine
 from fastrm.maps import GridMap, parse_setup
@@ -22,6 +22,8 @@ def find_grid(
     """Load a map file, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
     if re.fullmatch(r"([0-9]+[a-zH])+( .*)?", str(name)) and not Path(name).exists():
         return generate_grid(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
+    if not Path(name).suffix and not Path(name).exists():
+        raise MapError(f"{str(name)!r}: no such map file, and no setup such as 1a1b or '1a1b walls 0.2'")
     _refuse({"size": size, "seed": seed}, f"a setup such as 1a1b1c, but {str(name)!r} names a map file", spell)
     return GridMap.load(name)
 
@@ -93,6 +95,8 @@ def find_machine(
         return task(str(name), kind=kind or "boolean", terminal_reward=terminal_reward, closer=closer or "nearest")
     given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
     _refuse(given, f"a task such as a-b-c, but {str(name)!r} names a machine file", spell)
+    if not Path(name).suffix and not Path(name).exists():
+        raise MachineError(f"{str(name)!r}: no such machine file, and no task such as a-b, {{a,b}} or 2*a")
     return RewardMachine.load(name)
 
 

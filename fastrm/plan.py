@@ -176,6 +176,8 @@ def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tup
     reward = experiment.terminal_rewards.get(kind)
     if not isinstance(reward, str):
         return [[build(reward).write()]]
+    if experiment.slip:
+        raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is for moves that do not slip; give a number")
     texts = []
     for _, _, text in grids:
         problem = compile(GridMap.parse(text), build(0.0), experiment.profile, experiment.metric)

@@ -258,10 +258,17 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def panels(
-    rows: int, columns: int, size: tuple[float, float], *, bottom: float, across: float = 0.2, down: float = 0.3
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    *,
+    bottom: float,
+    across: float = 0.2,
+    down: float = 0.3,
+    left: float = 0.56,
 ) -> tuple[Figure, Any]:
     """Lay out panels of a size, in inches, with room for titles and labels."""
-    left, right, top = 0.56, 0.15, 0.45
+    right, top = 0.15, 0.45
     width = left + right + columns * size[0] + (columns - 1) * across
     height = top + bottom + rows * size[1] + (rows - 1) * down
     figure = new_figure(width, height)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 _ALIASES = {"method": "label"}
+FIGURES = (
+    *(f"score_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
+    *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "reached_90", "shortest",
+)  # fmt: skip
+"""What `Results.summary` tells of every group, NaN where all its runs failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +193,9 @@ class Results:
         by = (by,) if isinstance(by, str) else tuple(by)
         for key, mine in self.groups(*by):
             row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
-            if len(mine):
+            if not len(mine):
+                row |= dict.fromkeys(FIGURES, math.nan)
+            else:
                 row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
                 low, high = bootstrap_interval(score[mine], maps[mine], rounds=500)
                 row |= {"iqm": float(iqm(score[mine])), "iqm_low": low, "iqm_high": high}

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 import fastrm
 from fastrm.disk import Disk
-from fastrm.errors import FastrmWarning, StoreError
+from fastrm.errors import ConfigError, FastrmWarning, StoreError
 from fastrm.plan import Plan
 from fastrm.provenance import describe_machine, git_commit
 from fastrm.resultfile import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
@@ -35,6 +35,10 @@ class Store:
     """The result file of one plan: what is done, and how finished batches are added."""
 
     def __init__(self, path: Path, plan: Plan, disk: Disk | None = None, fresh: bool = False) -> None:
+        if not path.name or path.is_dir():
+            raise ConfigError(
+                f"{path}: is a folder; name a result file such as {path / (plan.experiment['name'] + '.h5')}"
+            )
         self.path, self.plan, self.disk = path, plan, disk or Disk()
         self.parts = path.with_name(path.name + ".parts")
         self.started = _now()

@@ -32,9 +32,10 @@ def task(
         distance to the nearest of them.
     used_up : bool
         What ``3*a`` counts: with True three different objects, so that one is used up by standing on it; by default
-        three readings of the label, of one object or of several.
+        three readings of the label, of one object or of several. Nothing else in a task uses objects up.
     grid : GridMap, optional
-        The map to check the task against; needed where objects are used up.
+        The map to check the task against; needed where objects are used up, and the machine is then made for its
+        objects.
     **payment
         As for `RewardMachine.sequence`: ``terminal_reward``, ``failure_reward``, ``step_reward``, ``closer``,
         ``distance``, ``arrival``, ``scale``.

@@ -53,6 +53,11 @@ def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None
             raise
         except Exception as problem:  # recorded, not lost
             said = str(problem) if isinstance(problem, FastrmError) else f"{type(problem).__name__}: {problem}"
+            grid, task, _, _ = plan.coordinates(runs[which[0]])
+            said = f"task {plan.tasks[task][0]} on map {plan.grids[grid][0]} {plan.grids[grid][1]}: {said}"
+            for name in ("score", "reward", "steps_to_90", "optimal_arps"):
+                frame[name][which] = np.nan  # never, not at once
+            frame["greedy_length"][which] = -1
             messages = frame["error"].astype("S200")
             messages[which] = " ".join(said.split()).encode("ascii", "replace")[:200] or b"unknown"
             frame["error"] = messages.astype(f"S{max(len(message) for message in messages)}")

@@ -42,7 +42,7 @@ both    -> both    otherwise       reward 0
 """
 
 GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
-COMPILE_SETTINGS = ("profile", "metric", "slip")
+COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma")
 SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, *COMPILE_SETTINGS)
 
 
@@ -51,14 +51,18 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
 
     Settings are ``grid`` (a map, a map file, or a setup such as ``2a2b2c``, placed by ``size`` and ``map_seed``),
     ``machine`` (a machine, a list of them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with
-    ``terminal_reward`` and ``closer``), ``profile``, ``metric`` and ``slip``.
+    ``terminal_reward`` and ``closer``), ``profile``, ``metric``, ``slip`` and ``gamma`` (of potentials).
     """
     for name in settings:
         if name not in SETTINGS:
             raise ConfigError(f"{name}: no such setting{did_you_mean(name, SETTINGS)}; there are {', '.join(SETTINGS)}")
     if problem is not None:
-        if settings or not isinstance(problem, Problem):
-            raise ConfigError(f"problem={problem!r:.60}: must be a Problem, and come without {', '.join(settings)}")
+        if not isinstance(problem, Problem):
+            raise ConfigError(
+                f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)"
+            )
+        if settings:
+            raise ConfigError(f"{', '.join(settings)}: is settled in the problem that is given; leave it out")
         return problem
     grid, machine = settings.get("grid", "2a2b2c"), settings.get("machine", "a-b-c")
     if isinstance(grid, GridMap):

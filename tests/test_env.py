@@ -163,7 +163,7 @@ def test_vector_environments_are_made_by_name():
         (lambda: RewardMachineEnv(machine=RewardMachine.sequence("a"), kind="numeric"), "kind goes with a machine"),
         (
             lambda: RewardMachineEnv(compile(GridMap.generate("1a"), RewardMachine.sequence("a")), size=3),
-            "come without",
+            "size: is settled in the problem that is given",
         ),
         (lambda: RewardMachineEnv(machine=5), "machine=5: must be"),
         (lambda: RewardMachineVectorEnv(2, **SMALL).reset(options={"reset_mask": [True]}), "reset_mask: must be 2"),

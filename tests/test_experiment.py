@@ -3,9 +3,11 @@
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 
-from fastrm import ConfigError, Experiment, MapError, guarantee
+from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee
+from fastrm import run as fastrm_run
 from fastrm.bench.__main__ import main
 from fastrm.experiment import Method
 from fastrm.kernels.tables import SUCCESS
@@ -196,3 +198,45 @@ def test_a_dry_run_says_how_much_it_would_be(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "144 runs of 200,000 steps" in printed and " s on " in printed
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": ()}, "no methods: give a list such as"),
+        ({"setups": ("1a1b", "1a1b open")}, "setups: '1a1b' and '1a1b open' are the same"),
+        ({"setups": ("1a1b walls 0.2", "1a1b walls 0.20")}, "are the same"),
+        ({"tasks": ("{a,b}", "{a, b}")}, "tasks: '{a,b}' and '{a, b}' are the same"),
+        ({"methods": ("crm-pot@0.5", "crm-pot@0.50")}, "are the same"),
+        ({"tasks": ("a-?",)}, "task 'a-?', column 3"),
+        ({"setups": ("1a1b mase",)}, "did you mean maze?"),
+        ({"terminal_rewards": {"numeric": "R*"}}, "must be a number, or such as '1.1 R*'"),
+        ({"slip": 1.5}, "slip=1.5: must be a number from 0 to 1"),
+        ({"scale": 0}, "scale=0"),
+        ({"tasks": (), "machine_files": ("x.rm",)}, "names a kind, but machines from files have their own"),
+    ],
+)
+def test_new_settings_are_checked_when_an_experiment_is_made(changes, message):
+    whole = {"name": "x", "setups": ("1a1b",), "tasks": ("a-b",), "methods": ("crm-num",), **changes}
+    with pytest.raises(FastrmError) as caught:
+        Experiment(**whole)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_thresholds_are_refused_where_moves_slip():
+    given = Experiment(name="x", setups=("1a1b",), size=9, tasks=("a-b",), methods=("crm-num",), slip=0.1,
+                       terminal_rewards={"numeric": "1.1 R*"})  # fmt: skip
+    with pytest.raises(ConfigError, match=r"R\* is for moves that do not slip"):
+        Plan.of(given)
+
+
+def test_failed_runs_never_got_anywhere_and_say_where(tmp_path):
+    given = Experiment(name="x", setups=("1a1b",), size=9, tasks=("a", "a-z"), methods=("crm-bool",), steps=20_000)
+    results = fastrm_run(given, out=tmp_path / "x.h5")
+    failed = results.select(task="a-z")
+    assert np.isnan(failed["score"]).all() and np.isnan(failed["steps_to_90"]).all()
+    assert failed["greedy_length"].tolist() == [-1] and "task a-z on map 1a1b 0: " in failed["error"][0]
+    rows = results.summary()
+    assert rows[1]["runs"] == 0 and np.isnan(rows[1]["iqm"]) and rows[0].keys() == rows[1].keys()
+    with pytest.raises(ConfigError, match="is a folder; name a result file such as"):
+        fastrm_run(given, out=tmp_path)

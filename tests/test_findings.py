@@ -144,8 +144,11 @@ def test_a_report_on_a_sweep_tells_findings_in_place_of_claims(tmp_path, capsys)
     toml = tmp_path / "tiny.toml"
     toml.write_text(
         'setups = ["1a", "1a rooms"]\nsize = 8\ntasks = ["a"]\nmethods = ["crm-pot@0", "crm-pot@1"]\nsteps = 20000\n'
+        "slip = 0.1\n"
     )
     assert main(["run", str(toml), "--out", str(tmp_path / "tiny.h5"), "--report"]) == 0
     assert "starts.png" in (said := capsys.readouterr().out) and "findings.md" in said
     assert "| rooms | crm-pot |" in (tmp_path / "tiny" / "findings.md").read_text()
+    assert "for moves that do not slip" in (tmp_path / "tiny" / "findings.md").read_text()
+    assert "nan" not in (tmp_path / "tiny" / "findings.md").read_text()  # one map has no interval
     assert not (tmp_path / "tiny" / "claims.md").exists()

@@ -207,22 +207,28 @@ def test_ten_targets_in_any_order_compile_and_learn():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "task '', column 1: expected a letter, a number, ( or {, found the end; operators are - (then)"),
-        ("a-", "column 3: expected a letter"),
-        ("a--b", "column 3: expected a letter, a number, ( or {, found '-'"),
-        ("a?b", "column 2: unexpected '?'; operators are - (then), { , } (any order), | (or), N* (repeat), ! (avoid)"),
+        (
+            "",
+            "task '', column 1: expected a lower-case letter (or H), a number, ( or {, found the end",
+        ),
+        ("a-", "column 3: expected a lower-case letter"),
+        ("a--b", "column 3: expected a lower-case letter (or H), a number, ( or {, found '-'"),
+        (
+            "a?b",
+            "column 2: unexpected '?'; operators are - (then), { , } (any order), | (or), N* (repeat)",
+        ),
         ("a & b", "column 3: unexpected '&'"),
         ("a b", "column 3: unexpected 'b'"),
-        ("A-b", "column 1: expected a letter, a number, ( or {, found 'A'"),
+        ("A-b", "column 1: expected a lower-case letter (or H), a number, ( or {, found 'A'"),
         ("{a,b", "column 5: expected } for column 1, found the end"),
         ("(a|b}", "column 5: expected ) for column 1, found '}'"),
         ("a)", "column 2: unexpected ')'"),
-        ("{}", "column 2: expected a letter"),
+        ("{}", "column 2: expected a lower-case letter"),
         ("{a,a}", "column 4: given twice in { }; to visit it twice write 2*"),
         ("a-b !a", "column 6: 'a' is to be avoided, but the task asks for it in column 1"),
         ("a|b !n !b", "column 9: 'b' is to be avoided, but the task asks for it in column 3"),
         ("a !", "column 4: after ! expected the letter to avoid, found the end"),
-        ("!n", "column 1: expected a letter"),
+        ("!n", "column 1: expected a lower-case letter"),
         ("a !n-b", "column 5: unexpected '-'"),
         ("{a,b,c,d,e,f,g,h,i,j,k}", "column 1: 11 targets in any order; at most 10 are supported"),
         ("x-{a,b,c,d,e,f,g,h,i,j}-{k,l}", "column 25: the task needs more than 1024 machine states; split it"),
@@ -244,6 +250,10 @@ def test_bad_texts_are_refused_with_their_place(text, message):
 
 def test_tasks_that_a_map_cannot_offer_are_refused_with_their_place():
     grid = GridMap.generate("2a1b", size=9, seed=1)
+    with pytest.raises(
+        MachineError, match=r"column 3: where objects are used up, only letters can be repeated, as in 2\*a"
+    ):
+        task("a-2*(a|b)", used_up=True, grid=grid)
     for text, options, message in [
         ("b-3*a", {"used_up": True}, "task 'b-3*a', column 3: asks for 3 different a, but this map has 2"),
         ("a-z", {}, "task 'a-z', column 3: this map has no z"),

@@ -48,10 +48,12 @@ def tables(results: Results, by_task: bool = False, exact: bool = True) -> Itera
     if gaps := list(differences(results, PAIRS)):
         yield (
             "\nDifference of the mean score over the whole run on the same maps, tasks and seeds, with its 95 % "
-            "interval over maps, and the share of pairs of runs in which the first is above.\n\n"
+            "interval over maps, and the share of pairs of runs in which the first is above (ties count half).\n\n"
         )
         yield _differences(gaps)
-    if exact:
+    if exact and results.plan.slip:
+        yield "\nVerdicts about shortest paths are for moves that do not slip.\n"
+    elif exact:
         yield "\nProblems on which all optimal policies take shortest paths (exact, before any learning).\n\n"
         yield _certified(list(certified(results.plan)))
 
@@ -68,7 +70,7 @@ def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:
 
 def _steps(point: Point) -> str:
     low, middle, high = ("never" if math.isinf(n) else f"{n / 1000:.0f}" for n in point.steps)
-    return f"{middle} ({low} to {high})"
+    return middle if low == middle == high else f"{middle} ({low} to {high})"
 
 
 def _differences(gaps: Sequence[Difference]) -> str:

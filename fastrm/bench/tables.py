@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from fastrm import fences
 from fastrm.maps import GridMap
 from fastrm.plan import Plan
 from fastrm.results import Results
@@ -154,8 +155,9 @@ def _print_thresholds(console: Console, report: dict[str, Any]) -> None:
     low, high = report["gamma_interval"] or (None, None)
     interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
     console.print(f"  gamma            {interval}")
-    hrm = "never finishes" if report["hrm_length"] is None else f"{report['hrm_length']} steps"
-    console.print(f"  HRM settles on   {hrm}, losing {report['hrm_regret']:.6g} of return")
+    hrm = "a loop: it never finishes" if report["hrm_length"] is None else f"{report['hrm_length']} steps"
+    loss = f", losing {report['hrm_regret']:.6g} of return" if report["hrm_regret"] > 1e-9 else ""
+    console.print(f"  HRM settles on   {hrm}{loss}")
 
 
 def draw_witness(grid: GridMap, report: dict[str, Any]) -> Text:
@@ -169,13 +171,22 @@ def draw_witness(grid: GridMap, report: dict[str, Any]) -> Text:
             if tiles[row][column] in " o@":
                 tiles[row][column] = mark
     text = Text()
-    for r, line in enumerate(tiles):
+    for r, line in enumerate(_drawn(grid, tiles)):
         for c, tile in enumerate(line):
-            text.append("#" if tile == "X" else tile, styles.get((r, c), "dim" if tile == "X" else ""))
+            cell = ((r + 1) // 2, (c + 1) // 2) if grid.walls else (r, c)  # with walls between cells at twice the size
+            is_cell = not grid.walls or (r % 2 and c % 2)
+            style = styles.get(cell, "") if is_cell and tile != "X" else "dim"
+            text.append("#" if tile == "X" else tile, style)
         text.append("\n")
     text.append("o optimal path" + ("   @ its loop" if report["loop"] else ""))
     text.append("   ! leaves the shortest routes" if report["leaves_at"] else "")
     return text
+
+
+def _drawn(grid: GridMap, tiles: list[list[str]]) -> list[str]:
+    """Return the lines of a map with other tiles."""
+    rows = ["".join(row) for row in tiles]
+    return fences.write(rows, grid.walls).splitlines() if grid.walls else rows
 
 
 def _table(title: str, *columns: str) -> Table:

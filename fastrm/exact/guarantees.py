@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.exact import thresholds
 from fastrm.exact.expected import refuse_slip
-from fastrm.exact.solve import Cell, Solution, as_cells, solve
+from fastrm.exact.solve import Cell, Solution, as_cells, check_request, solve
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS
 from fastrm.togo import distances
@@ -122,6 +122,7 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     >>> verdict.critical_reward > 0
     True
     """
+    check_request(problem, gamma, machine)
     refuse_slip(problem, "a guarantee")
     solution = solve(problem, gamma, machine)
     tables, goal = problem.tables, solution.shortest

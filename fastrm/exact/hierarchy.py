@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fastrm.compiler import Problem
-from fastrm.config import LearnerConfig, check_whole
+from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import refuse_slip
 from fastrm.exact.solve import (
     Cell,
     Solution,
     as_cells,
-    check_gamma,
+    check_request,
     follow_option,
     highest_action,
     solve,
@@ -101,9 +101,8 @@ def hrm_fixed_point(
     >>> hrm_fixed_point(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b"))).extra_steps
     0
     """
+    check_request(problem, gamma, machine)
     refuse_slip(problem, "the fixed point of HRM")
-    check_gamma(gamma)
-    check_whole("machine", machine, 0, len(problem.machines) - 1)
     if gamma == 1:
         raise ConfigError("gamma=1: the fixed point of HRM needs a gamma below 1")
     problem = problem.at(gamma)

@@ -62,6 +62,12 @@ def lint(
     >>> [(finding.kind, finding.state) for finding in lint(numeric, grid)]
     [('procrastination', 'u0')]
     """
+    if not isinstance(machine, Draft):
+        raise ConfigError(
+            f"machine={machine!r:.60}: must be a RewardMachine, or what fastrm.formats.read made of a file"
+        )
+    if grid is not None and not isinstance(grid, GridMap):
+        raise ConfigError(f"grid={grid!r:.60}: must be a GridMap")
     check_gamma(gamma)
     if gamma == 1:
         raise ConfigError("gamma=1: the linter needs a gamma below 1")

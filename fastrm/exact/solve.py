@@ -175,7 +175,7 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     >>> best.length == best.shortest
     True
     """
-    _check(problem, gamma, machine)
+    check_request(problem, gamma, machine)
     problem = problem.at(gamma)
     best = solve_rewards(problem, problem.plain, gamma, machine)
     if problem.potential is None:
@@ -187,7 +187,7 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
 
 def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 0) -> Solution:
     """Like `solve`, for other rewards on the same events, potentials aside."""
-    _check(problem, gamma, machine)
+    check_request(problem, gamma, machine)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
     if problem.slip:
         value, error, mask = expected_values(tables, reward, gamma, problem.slip)
@@ -210,7 +210,8 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
     )  # fmt: skip
 
 
-def _check(problem: Problem, gamma: float, machine: int) -> None:
+def check_request(problem: Problem, gamma: float, machine: int) -> None:
+    """Refuse what is not a problem, a discount, or the number of one of its machines."""
     if not isinstance(problem, Problem):
         raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
     check_gamma(gamma)
