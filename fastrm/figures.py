@@ -37,7 +37,8 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
         yield "all-maps", learning_curves(results)
     starts = dict.fromkeys(Method.parse(label).start for label in dict.fromkeys(results["label"].tolist()))
     if len(starts) > 1:  # methods that differ in their start alone look alike: a figure for each start
-        yield from _figures_by_start(results, about, list(starts))
+        many = max((len(names) for names in by_setup.values()), default=0)
+        yield from _figures_by_start(results, f"{many} maps per setup, {about}", list(starts))
         generated, by_setup = [], {}
     for k in range(0, len(generated), MAX_SETUPS):
         drawn = results.select(setup=generated[k : k + MAX_SETUPS])
