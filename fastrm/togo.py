@@ -28,8 +28,10 @@ def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) 
     """
     if mask is None:
         mask = np.full((len(tables.next_s), tables.n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
-    distance = np.empty((len(tables.next_s), tables.reward.shape[1]), dtype=np.int32)
-    dp.steps_to_go(tables, mask, any_end, distance)
+    n_s, n_u = mask.shape
+    distance = np.empty((n_s, tables.reward.shape[1]), dtype=np.int32)
+    scratch = (np.empty(n, dtype=np.int64) for n in (n_s + 1, n_s * N_ACTIONS, n_s * n_u))
+    dp.steps_to_go(tables, mask, any_end, distance, *scratch)
     return distance
 
 

@@ -157,33 +157,48 @@ def excess(tables, reward, gamma, v, bound):
 
 
 @jit
-def steps_to_go(tables, mask, any_end, distance):
+def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
     """Overwrite `distance` int32 [n_s, n_cols] with the fewest marked actions from every pair to a success.
 
     `mask` uint8 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
-    FAR where there is no way.
+    FAR where there is no way. Breadth-first search backwards from the ends; `first` int64 [n_s + 1], `moves_into` int64
+    [n_s * n_a] and `queue` int64 [n_s * n_u] are scratch: which moves, as s * n_a + a, lead into each cell.
     """
-    n_s, n_u = tables.next_s.shape[0], tables.n_u
+    n_s, n_u, n_moves = tables.next_s.shape[0], tables.n_u, tables.next_s.size
     distance[:, :] = FAR
-    changed, forwards = True, True
-    while changed:
-        changed = False
-        for k in range(n_s):
-            s = k if forwards else n_s - 1 - k
-            for u in range(n_u):
-                best = distance[s, u]
-                for a in range(N_ACTIONS):
-                    e = tables.event[s, a]
-                    if not mask[s, u] >> a & 1:
-                        continue
-                    if tables.outcome[e, u] == LIVE:
-                        best = min(best, np.int32(distance[tables.next_s[s, a], tables.delta[e, u]] + 1))
-                    elif any_end or tables.outcome[e, u] == SUCCESS:
-                        best = np.int32(1)
-                if best < distance[s, u]:
-                    distance[s, u] = best
-                    changed = True
-        forwards = not forwards
+    first[:] = 0
+    for x in range(n_moves):
+        first[tables.next_s[x // N_ACTIONS, x % N_ACTIONS] + 1] += 1
+    for s in range(n_s):
+        first[s + 1] += first[s]
+    for x in range(n_moves - 1, -1, -1):  # fills each cell's stretch from its end, leaving first[s + 1] at its start
+        s_next = tables.next_s[x // N_ACTIONS, x % N_ACTIONS]
+        first[s_next + 1] -= 1
+        moves_into[first[s_next + 1]] = x
+    tail = 0
+    for s in range(n_s):
+        for u in range(n_u):
+            for a in range(N_ACTIONS):
+                outcome = tables.outcome[tables.event[s, a], u]
+                if mask[s, u] >> a & 1 and (outcome == SUCCESS or (any_end and outcome != LIVE)):
+                    distance[s, u] = 1
+            if distance[s, u] == 1:
+                queue[tail] = s * n_u + u
+                tail += 1
+    head = 0
+    while head < tail:
+        s_next, u_next = queue[head] // n_u, queue[head] % n_u
+        head += 1
+        last = first[s_next + 2] if s_next + 2 <= n_s else n_moves
+        for k in range(first[s_next + 1], last):
+            s, a = moves_into[k] // N_ACTIONS, moves_into[k] % N_ACTIONS
+            e = tables.event[s, a]
+            quiet = e < tables.n_quiet  # only u_next itself leads to u_next
+            for u in range(u_next if quiet else 0, u_next + 1 if quiet else n_u):
+                if tables.delta[e, u] == u_next and mask[s, u] >> a & 1 and distance[s, u] == FAR:
+                    distance[s, u] = distance[s_next, u_next] + 1
+                    queue[tail] = s * n_u + u
+                    tail += 1
 
 
 @jit
