@@ -130,8 +130,10 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
 
 
 def _size(term: Term) -> int:
-    """Return the number of visits written down."""
-    return sum(map(_size, term.parts)) if isinstance(term, InTurn | AnyOrder | OneOf) else 1
+    """Return the most visits that a task may take."""
+    if isinstance(term, OneOf):
+        return max(map(_size, term.parts))
+    return sum(map(_size, term.parts)) if isinstance(term, InTurn | AnyOrder) else 1
 
 
 class _Parser:
@@ -176,7 +178,7 @@ class _Parser:
 
     def part(self) -> Term:
         place = self.place()
-        if self.token().isdigit():
+        if re.fullmatch("[0-9]+", self.token()):
             return self.repeat(place)
         if self.accept("("):
             return self.inside(self.choice, ")", place)
@@ -229,6 +231,7 @@ class _Parser:
         if there < count:
             raise self.error(f"asks for {count} different {term.letter}, but this map has {there}", place)
         self.counted.add(term.letter)
+        self.widest = place
         return Different(term.letter, count)
 
     def labels_of(self, letter: str) -> list[str]:

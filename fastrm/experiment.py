@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -61,6 +61,8 @@ class Method:
                 f"method {label!r} is unknown{did_you_mean(str(label), known)}; "
                 f"write qrm, crm or hrm, then -rs for shaping, then -{', -'.join(SHORT_KINDS)}, then @0.5 for a start"
             )
+        if at and shaping:
+            raise ConfigError(f"method {label!r}: shaping moves the values themselves; leave out -rs or @{start}")
         return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind), start=float(start) if at else None)
 
     @property
@@ -68,7 +70,7 @@ class Method:
         """The method's name."""
         short = [name for name, kind in SHORT_KINDS.items() if kind == self.kind]
         return "-".join([self.algo, *(["rs"] if self.shaping else []), *short]) + (
-            "" if self.start is None else f"@{self.start:g}"
+            "" if self.start is None else f"@{self.start:.12g}"
         )
 
 
@@ -154,7 +156,7 @@ class Experiment:
                 raise ConfigError(f"method {method.label!r} names no kind, but tasks {self.tasks} need one")
             if not self.tasks and method.kind is not None:
                 raise ConfigError(f"method {method.label!r} names a kind, but machines from files have their own")
-        _check_spelling("setups", [str(parse_recipe(setup)) for setup in self.setups], self.setups)
+        _check_spelling("setups", [parse_recipe(setup) for setup in self.setups], self.setups)
         _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)
         _check_spelling("methods", [Method.parse(label).label for label in self.methods], self.methods)
 
@@ -294,7 +296,7 @@ def _check_strings(name: str, value: object) -> None:
         raise ConfigError(f"{name}: an item is given twice")
 
 
-def _check_spelling(name: str, meant: list[str], written: tuple[str, ...]) -> None:
+def _check_spelling(name: str, meant: Sequence[object], written: tuple[str, ...]) -> None:
     """Refuse two spellings of the same thing, which would be run twice."""
     for k, item in enumerate(meant):
         if item in meant[:k]:

@@ -6,6 +6,7 @@ Maps are the sample: runs on one map share its walls and targets, so every figur
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, MachineError
 from fastrm.exact.guarantees import guarantee
 from fastrm.experiment import Method
 from fastrm.plan import Plan
@@ -140,17 +141,21 @@ def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[
 
 
 def certified(plan: Plan) -> Iterator[Certified]:
-    """Yield, per setup and kind, on how many problems all optimal policies take shortest paths."""
+    """Yield, per setup and kind, on how many problems all optimal policies take shortest paths.
+
+    Where tasks are played in turn, in all of them. Problems that cannot be completed are left out.
+    """
     methods = {Method.parse(label).kind or "file": k for k, label in reversed(list(enumerate(plan.methods)))}
     names = short_names(grid[0] for grid in plan.grids)
     for setup in names:
         grids = [i for i, grid in enumerate(plan.grids) if grid[0] == setup]
         for kind, method in reversed(methods.items()):
-            verdicts = [
-                guarantee(plan.problem(grid, task, method), plan.learner.gamma).shortest
-                for grid in grids
-                for task in range(len(plan.tasks))
-            ]
+            verdicts = []
+            for grid, task in itertools.product(grids, range(len(plan.tasks))):
+                with contextlib.suppress(MachineError):
+                    problem = plan.problem(grid, task, method)
+                    each = (guarantee(problem, plan.learner.gamma, k).shortest for k in range(len(problem.machines)))
+                    verdicts.append(all(each))
             yield Certified(names[setup], kind, sum(verdicts), len(verdicts))
 
 

@@ -12,9 +12,9 @@ distance-to-go     -D(s', u')                   R = 0             -D(s', u')
 potential          gamma Phi(s', u') - Phi(s, u), with Phi = -c D, on every edge, and R = 1 at the end
 =================  ===========================  ================  ===========================================
 
-The first three are the paper's, for one target at a time. The last two cannot mislead: D(s', u') is at least
-D(s, u) - 1, so -D is largest term by term on shortest paths, whatever the discount; and a potential changes no optimal
-policy of the rewards it is added to (Ng, Harada and Russell 1999), here R at the end, which is worth most when early.
+The first three are the paper's, for one target at a time. The last two, paid as above, cannot mislead: D(s', u') is at
+least D(s, u) - 1, so -D is largest term by term on shortest paths, whatever the discount; and a potential changes no
+optimal policy of the rewards it is added to (Ng, Harada and Russell 1999), here R at the end, worth most when early.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from typing import Literal, TypedDict, get_args
 
 from fastrm.automaton import DONE, FAILED, NO_LABEL, Automaton
 from fastrm.config import check_choice, check_number
+from fastrm.errors import ConfigError
 from fastrm.formats.draft import Draft, Edge
 from fastrm.guards import TO_GO, Chain, Expression, Feature, Number, Otherwise, Proposition, Unary
 
 Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PAPER_KINDS: tuple[Kind, ...] = KINDS[:3]
+MAX_VISITS = 300
 END, LOST = "done", "failed"
 
 
@@ -72,6 +74,11 @@ class Payment:
 
     def terminal(self, visits: int) -> Number:
         """Return R for a task of so many visits."""
+        if self.kind == "numeric" and visits > MAX_VISITS and None in (self.terminal_reward, self.failure_reward):
+            raise ConfigError(
+                f"a numeric machine of {visits} visits would pay more than floating point holds; give terminal_reward "
+                "and failure_reward"
+            )
         usual = {
             "boolean": 1.0, "numeric-boolean": 1000.0, "numeric": 0.0 if visits == 1 else float(f"1e{visits + 2}"),
             "potential": 1.0, "distance-to-go": 0.0,
@@ -79,7 +86,7 @@ class Payment:
         return _number(usual[self.kind] if self.terminal_reward is None else self.terminal_reward)
 
     def failure(self, visits: int) -> Expression:
-        """Return what failing pays: for numeric machines so much that no distance is worth it."""
+        """Return what failing pays; for numeric machines as much as the end of such a task, negated, or 1000."""
         if self.failure_reward is not None:
             return _number(self.failure_reward)
         if self.kind == "numeric":

@@ -210,6 +210,8 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
         yield None, f"the start state {draft.start} is a terminal or unknown; start in one of {', '.join(draft.states)}"
         return
     defaults: set[str] = set()
+    if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
+        yield None, f"potential {draft.potential!r}: must be a number from 0 (none) to 1e100"
     if draft.score not in ("task", "own"):
         yield None, f"score {draft.score!r} is unknown; expected task or own"
     for edge in draft.edges:

@@ -96,7 +96,10 @@ def find_machine(
     given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
     _refuse(given, f"a task such as a-b-c, but {str(name)!r} names a machine file", spell)
     if not Path(name).suffix and not Path(name).exists():
-        raise MachineError(f"{str(name)!r}: no such machine file, and no task such as a-b, {{a,b}} or 2*a")
+        try:
+            task(str(name))
+        except MachineError as problem:
+            raise MachineError(f"{problem} (nor is there a machine file of this name)") from None
     return RewardMachine.load(name)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastrm import FastrmError, GridMap, compile, guarantee, hrm_fixed_point, lint, solve, task
+from fastrm import ConfigError, FastrmError, GridMap, compile, guarantee, hrm_fixed_point, lint, solve, task
 from fastrm.kernels.tables import LIVE
 
 PROBLEMS = 500
@@ -61,6 +61,21 @@ def test_potentials_and_steps_to_go_are_certified_on_500_random_problems():
     print(f"\nnot shortest, of {PROBLEMS}: {dict(fails)}; machine states up to {max(states)}")
     assert max(states) > 10
     assert fails["numeric"] > 0 and fails["numeric-boolean"] > 0  # the problems are hard enough to mislead
+
+
+@pytest.mark.parametrize("gamma", [1e-9, 0.01, 0.5, 0.999999999])
+def test_long_ways_are_certified_although_powers_of_gamma_vanish(gamma):
+    """1 397 steps on more pairs than rational arithmetic is used for."""
+    grid = GridMap.generate("1a1b1c", 81, seed=0, layout="maze")
+    for kind in ("boolean", "potential", "distance-to-go"):
+        verdict = guarantee(compile(grid, task("a-b-c", kind=kind)), gamma)
+        assert verdict.verdict == "shortest" and verdict.shortest_length == 1397
+
+
+def test_gamma_one_is_refused_with_a_potential():
+    problem = compile(GridMap.generate("1a", 7), task("a", kind="potential"))
+    with pytest.raises(ConfigError, match="gamma=1: a potential keeps optimal policies only where gamma is below 1"):
+        guarantee(problem, gamma=1.0)
 
 
 def test_values_with_a_potential_are_those_of_plain_value_iteration_on_the_rewards_paid():

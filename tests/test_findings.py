@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, Experiment, GridMap, compile, load, run, solve, task
+from fastrm import ConfigError, Experiment, GridMap, compile, load, run, solve, task, train
 from fastrm.bench.__main__ import main
 from fastrm.exact.solve import value_range
 from fastrm.experiment import Method
@@ -28,11 +28,13 @@ def file(tmp_path_factory):
 
 
 def test_methods_read_and_write_their_start():
-    for label in ("crm-pot@0.5", "qrm-rs-bool@-1", "hrm-num@2", "crm@0", "crm-dtg"):
+    for label in ("crm-pot@0.5", "qrm-bool@-1", "hrm-num@2", "crm@0", "crm-dtg", "crm-num@1.123456"):
         assert Method.parse(label).label == label
     for label in ("crm-pot@", "crm-pot@x", "crm-pot@1e5", "crm@0.5@1"):
         with pytest.raises(ConfigError, match="write where values start as in"):
             Method.parse(label)
+    with pytest.raises(ConfigError, match="shaping moves the values themselves; leave out -rs or @1"):
+        Method.parse("crm-rs-bool@1")
 
 
 @pytest.mark.parametrize("kind", ["boolean", "numeric", "potential", "distance-to-go"])
@@ -45,6 +47,18 @@ def test_a_start_lies_between_the_smallest_and_the_largest_true_value(kind):
     for method, start in enumerate(map(float, starts)):
         expected = value.min() + start * (value.max() - value.min())
         assert plan.config(0, 0, method).q_init == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_run_starts_where_its_method_says(file):
+    results = load(file)
+    plan, rows = results.plan, results.select(method="crm-dtg@1", setup="1a1b", task="a-b", grid="1")
+    run_number = int(rows["run"][1])
+    grid, task_, method, seed = plan.coordinates(run_number)
+    problem = plan.problem(grid, task_, method)
+    low, high = value_range(problem, 0.9)
+    for start, same in ((high, True), (low, False)):
+        alone = train(problem, "crm", steps=30_000, seed=plan.stream(grid, seed), q_init=start)
+        assert (alone.reward.tobytes() == rows["reward"][1].tobytes()) == same
 
 
 def test_hopeless_pairs_do_not_stretch_the_range():

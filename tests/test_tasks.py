@@ -78,7 +78,8 @@ def test_no_two_states_do_the_same(term):
 @pytest.mark.parametrize(
     ("text", "states"),
     [("a-b-c", 3), ("{a,b,c}", 7), ("a-{b,c}-d", 5), ("a|b", 1), ("a-b !n", 2), ("3*a", 3), ("(a|b)-(a|b)", 2),
-     ("{a,b}|{b,a}", 3), ("a|a-b", 1), ("2*{a,b}", 6), ("{a,b,c,d,e,f,g,h}", 255), ("{a,b,c,d,e,f,g,h,i,j}", 1023)],
+     ("{a,b}|{b,a}", 3), ("a|a-b", 1), ("2*{a,b}", 6),
+     ("100*(a|b|c|d|e|f|g|h|i|j|k)", 100), ("{a,b,c,d,e,f,g,h}", 255), ("{a,b,c,d,e,f,g,h,i,j}", 1023)],
 )  # fmt: skip
 def test_machines_are_as_small_as_they_can_be(text, states):
     assert len(task(text).states) == states
@@ -232,6 +233,7 @@ def test_ten_targets_in_any_order_compile_and_learn():
         ("a !n-b", "column 5: unexpected '-'"),
         ("{a,b,c,d,e,f,g,h,i,j,k}", "column 1: 11 targets in any order; at most 10 are supported"),
         ("x-{a,b,c,d,e,f,g,h,i,j}-{k,l}", "column 25: the task needs more than 1024 machine states; split it"),
+        ("²*a", "column 1: expected a lower-case letter (or H), a number, ( or {, found '²'"),
         ("0*a", "column 1: 0*: repeat from 1 to 100 times"),
         ("101*a", "column 1: 101*: repeat from 1 to 100 times"),
         ("b-99999999999999*a", "column 3: 9999999999*: repeat from 1 to 100 times"),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, FastrmError
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -111,7 +111,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         paths.append((_tell if swept else _judge)(results, folder, quiet))
-    except ConfigError as problem:
+    except FastrmError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
     except OSError as problem:
         sys.stderr.write(f"fastrm: {folder}: cannot be written: {problem.strerror or problem}\n")

@@ -31,9 +31,10 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9
     known = _known.setdefault(problem, {})
     if (gamma, epsilon) not in known:
+        paid = problem.at(gamma) if any(m.score == "own" for m in problem.machines) else problem
         twin = task_reward(problem.tables)
         known[gamma, epsilon] = tuple(
-            solve_rewards(problem, problem.tables.reward if m.score == "own" else twin, gamma, i).arps(epsilon)
+            solve_rewards(paid, paid.tables.reward if m.score == "own" else twin, gamma, i).arps(epsilon)
             for i, m in enumerate(problem.machines)
         )
     return known[gamma, epsilon]

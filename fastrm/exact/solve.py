@@ -132,9 +132,14 @@ class Solution:
     def expected_length(self, epsilon: float = 0.0) -> float:
         """Return the expected steps of the episodes, played epsilon-greedily, that complete the task.
 
-        Infinite where hardly any does within 100 000 steps.
+        Infinite where none does.
         """
-        _, _, success, steps = self._play(epsilon, task_reward(self.tables), _LONGEST)
+        _, missing, success, steps = self._play(epsilon, task_reward(self.tables), _LONGEST)
+        if missing > 1e-12:
+            raise ConfigError(
+                f"the policy hardly ever ends an episode ({missing * _LONGEST:.2g} of all last {_LONGEST} steps), so "
+                "its expected length is not known"
+            )
         return steps / success if success > 0 else math.inf
 
     def _play(self, epsilon: float, worth: Array, horizon: int) -> tuple[float, float, float, float]:
@@ -177,6 +182,8 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     """
     check_request(problem, gamma, machine)
     problem = problem.at(gamma)
+    if problem.potential is not None and gamma == 1:
+        raise ConfigError("gamma=1: a potential keeps optimal policies only where gamma is below 1")
     best = solve_rewards(problem, problem.plain, gamma, machine)
     if problem.potential is None:
         return best
@@ -197,7 +204,9 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
     value, policy, error = value_and_policy(tables, reward, gamma)
     mask = np.empty(policy.shape, dtype=np.uint8)
     dp.candidates(tables, reward, gamma, value, error, mask)
-    undecided = _settle(problem, reward, gamma, machine, policy, mask)
+    undecided = None
+    if gamma == 1.0 or not _settle_by_steps(problem, reward, machine, mask):
+        undecided = _settle(problem, reward, gamma, machine, policy, mask)
     chosen = mask
     if gamma == 1.0:  # an action may keep its value for ever without earning it: head for the end where there is one
         to_end, ending = distances(tables, mask, any_end=True), np.empty_like(mask)
@@ -300,6 +309,27 @@ def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: A
                 "shows the loop)"
             )
     raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
+
+
+def _settle_by_steps(problem: Problem, reward: Array, machine: int, mask: Array) -> bool:
+    """Where success alone pays, and always the same, mark exactly the actions that begin shortest paths.
+
+    A pair is then worth R gamma^(D - 1), D steps from success, so an action is optimal if and only if it lowers D,
+    however small the powers of gamma are. Pairs from which nothing succeeds are left alone. `mask` is updated; returns
+    False where rewards are others.
+    """
+    tables = problem.tables
+    mine = [column for column, (number, _) in enumerate(problem.states) if number == machine]
+    paid, success = reward[:, mine], tables.outcome[:, mine] == SUCCESS
+    on_the_way, live = paid[~success], tables.outcome[:, mine][~success] == LIVE
+    ends = np.unique(paid[success])
+    if ends.size != 1 or ends[0] <= 0 or on_the_way[live].any() or (on_the_way > 0).any():
+        return False
+    distance, direct = distances(tables), np.empty_like(mask)
+    dp.direct_actions(tables, distance, False, direct)
+    hopeful = distance[:, mine] < dp.FAR
+    mask[:, mine] = np.where(hopeful, direct[:, mine], mask[:, mine])
+    return True
 
 
 def _settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: Array, mask: Array) -> str | None:
