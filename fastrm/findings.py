@@ -24,6 +24,8 @@ from fastrm.results import Results
 from fastrm.stats import bootstrap_interval, censored_percentile
 
 Array = npt.NDArray[Any]
+Verdicts = dict[tuple[int, int, str], bool]
+"""By grid, task and kind."""
 
 
 class Estimate(NamedTuple):
@@ -60,6 +62,17 @@ class Certified(NamedTuple):
     kind: str
     shortest: int
     problems: int
+
+
+class Agreement(NamedTuple):
+    """Runs from one start: how many end with a shortest path where the exact tools say so, and elsewhere."""
+
+    start: float | None
+    shortest: int
+    certified: int
+    """Runs on certified problems."""
+    shortest_elsewhere: int
+    others: int
 
 
 class Difference(NamedTuple):
@@ -129,7 +142,7 @@ def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[
     for (setup, label), mine in results.groups("setup", "label"):
         keys = zip(*(results[name][mine].tolist() for name in ("grid", "task", "seed")), strict=True)
         runs[setup, label] = dict(zip(keys, area[mine].tolist(), strict=True))
-    starts = sorted({Method.parse(label).start for _, label in runs}, key=lambda s: -math.inf if s is None else s)
+    starts = sorted({Method.parse(label).start for _, label in runs}, key=by_start)
     names = short_names(setup for setup, _ in runs)
     for setup, (one, two), start in itertools.product(dict.fromkeys(s for s, _ in runs), pairs, starts):
         first, second = (runs.get((setup, replace(Method.parse(x), start=start).label), {}) for x in (one, two))
@@ -140,23 +153,47 @@ def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[
             yield Difference(names[setup], one, two, start, over_maps(gap, np.array([key[0] for key in common])), above)
 
 
-def certified(plan: Plan) -> Iterator[Certified]:
-    """Yield, per setup and kind, on how many problems all optimal policies take shortest paths.
+def verdicts(plan: Plan) -> Verdicts:
+    """Say of every problem, by grid, task and kind, whether all optimal policies take shortest paths.
 
     Where tasks are played in turn, in all of them. Problems that cannot be completed are left out.
     """
     methods = {Method.parse(label).kind or "file": k for k, label in reversed(list(enumerate(plan.methods)))}
+    found: Verdicts = {}
+    for grid, task, kind in itertools.product(range(len(plan.grids)), range(len(plan.tasks)), reversed(methods)):
+        with contextlib.suppress(MachineError):
+            problem = plan.problem(grid, task, methods[kind])
+            each = (guarantee(problem, plan.learner.gamma, k).shortest for k in range(len(problem.machines)))
+            found[grid, task, kind] = all(each)
+    return found
+
+
+def certified(plan: Plan, known: Verdicts) -> Iterator[Certified]:
+    """Yield, per setup and kind, how many problems are certified."""
     names = short_names(grid[0] for grid in plan.grids)
-    for setup in names:
-        grids = [i for i, grid in enumerate(plan.grids) if grid[0] == setup]
-        for kind, method in reversed(methods.items()):
-            verdicts = []
-            for grid, task in itertools.product(grids, range(len(plan.tasks))):
-                with contextlib.suppress(MachineError):
-                    problem = plan.problem(grid, task, method)
-                    each = (guarantee(problem, plan.learner.gamma, k).shortest for k in range(len(problem.machines)))
-                    verdicts.append(all(each))
-            yield Certified(names[setup], kind, sum(verdicts), len(verdicts))
+    kinds = dict.fromkeys(kind for _, _, kind in known)
+    for setup, kind in itertools.product(names, kinds):
+        mine = [fine for (grid, _, one), fine in known.items() if (plan.grids[grid][0], one) == (setup, kind)]
+        yield Certified(names[setup], kind, sum(mine), len(mine))
+
+
+def agreement(results: Results, known: Verdicts) -> Iterator[Agreement]:
+    """Yield, per start, how many runs end with a shortest path where problems are certified, and where not."""
+    plan, counts = results.plan, dict[float | None, list[int]]()
+    fine = results["error"] == ""
+    for run, solved in zip(results["run"][fine].tolist(), results["solved"][fine].tolist(), strict=True):
+        grid, task, method, _ = plan.coordinates(run)
+        how = Method.parse(plan.methods[method])
+        count, sure = counts.setdefault(how.start, [0] * 4), known[grid, task, how.kind or "file"]
+        count[0 if sure else 2] += bool(solved)
+        count[1 if sure else 3] += 1
+    for start in sorted(counts, key=by_start):
+        yield Agreement(start, *counts[start])
+
+
+def by_start(start: float | None) -> float:
+    """Return what to sort starts by: none first."""
+    return -math.inf if start is None else start
 
 
 def over_maps(values: Array, maps: Array) -> Estimate:

@@ -10,7 +10,7 @@ from fastrm.bench.__main__ import main
 from fastrm.exact.solve import value_range
 from fastrm.experiment import Method
 from fastrm.figures import figures_of, start_sweep
-from fastrm.findings import certified, differences, over_maps, short_names, sweep
+from fastrm.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
 from fastrm.plan import Plan
 
 SETTINGS = {
@@ -114,10 +114,21 @@ def test_verdicts_are_counted_per_setup_and_kind():
     plan = Plan.of(
         Experiment(**{**SETTINGS, "methods": ("crm-num", "crm-pot", "qrm-pot"), "terminal_rewards": {"numeric": 0}})
     )
-    counted = {(row.setup, row.kind): row for row in certified(plan)}
+    counted = {(row.setup, row.kind): row for row in certified(plan, verdicts(plan))}
     assert list(counted) == [(s, k) for s in ("open", "walls 0.2", "deceptive") for k in ("numeric", "potential")]
     assert all(row.shortest == row.problems == 4 for (_, kind), row in counted.items() if kind == "potential")
     assert any(row.shortest < 4 for (_, kind), row in counted.items() if kind == "numeric")
+
+
+def test_runs_are_counted_where_their_problem_is_certified_and_elsewhere(file):
+    results = load(file)
+    known = verdicts(results.plan)
+    known[0, 0, "distance-to-go"] = False  # map 0 of the open setup, task a-b
+    rows = {row.start: row for row in agreement(results, known)}
+    mine = results.select(method="crm-dtg@1", setup="1a1b", task="a-b", grid="0")["solved"]
+    assert rows[1.0].others == 2 and rows[1.0].shortest_elsewhere == mine.sum()
+    everything = results.select(method=["crm-dtg@1", "crm-bool@1"])["solved"]
+    assert rows[1.0].certified == len(everything) - 2 and rows[1.0].shortest == everything.sum() - mine.sum()
 
 
 def test_setups_that_share_their_objects_are_called_by_their_obstacles():

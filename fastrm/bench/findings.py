@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fastrm.findings import Certified, Difference, Point
+    from fastrm.findings import Agreement, Certified, Difference, Point
     from fastrm.results import Results
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 def tables(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
-    from fastrm.findings import certified, differences, sweep
+    from fastrm.findings import agreement, certified, differences, sweep, verdicts
 
     points = list(sweep(results, tasks=by_task))
     yield "Share of runs that end with a shortest path, by start of the values; 95 % interval over maps.\n\n"
@@ -55,11 +55,16 @@ def tables(results: Results, by_task: bool = False, exact: bool = True) -> Itera
         yield "\nVerdicts about shortest paths are for moves that do not slip.\n"
     elif exact:
         yield "\nProblems on which all optimal policies take shortest paths (exact, before any learning).\n\n"
-        yield _certified(list(certified(results.plan)))
+        known = verdicts(results.plan)
+        yield _certified(list(certified(results.plan, known)))
+        yield "\nRuns that end with a shortest path, where a problem is certified and where it is not.\n\n"
+        yield _agreement(list(agreement(results, known)))
 
 
 def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:
-    starts = sorted(dict.fromkeys(point.start for point in points), key=lambda s: -math.inf if s is None else s)
+    from fastrm.findings import by_start
+
+    starts = sorted(dict.fromkeys(point.start for point in points), key=by_start)
     found = {(point.setup, point.method, point.start): cell(point) for point in points}
     rows = dict.fromkeys((point.setup, point.method) for point in points)
     return _table(
@@ -75,7 +80,7 @@ def _steps(point: Point) -> str:
 
 def _differences(gaps: Sequence[Difference]) -> str:
     starts = list(dict.fromkeys(gap.start for gap in gaps))
-    found = {(gap.setup, gap.one, gap.two, gap.start): f"{gap.area} ({gap.probability:.0%})" for gap in gaps}
+    found = {(gap.setup, gap.one, gap.two, gap.start): f"{gap.area} ({gap.probability:.1%})" for gap in gaps}
     rows = dict.fromkeys((gap.setup, gap.one, gap.two) for gap in gaps)
     return _table(
         ["maps", "one less the other", *map(_start, starts)],
@@ -88,6 +93,13 @@ def _certified(rows: Sequence[Certified]) -> str:
     found = {(row.setup, row.kind): f"{row.shortest} of {row.problems}" for row in rows}
     setups = dict.fromkeys(row.setup for row in rows)
     return _table(["maps", *kinds], ([setup, *(found[setup, kind] for kind in kinds)] for setup in setups))
+
+
+def _agreement(rows: Sequence[Agreement]) -> str:
+    return _table(
+        ["", "certified", "not certified"],
+        ([_start(r.start), f"{r.shortest} of {r.certified}", f"{r.shortest_elsewhere} of {r.others}"] for r in rows),
+    )
 
 
 def _start(start: float | None) -> str:
