@@ -61,6 +61,14 @@ def test_a_run_starts_where_its_method_says(file):
         assert (alone.reward.tobytes() == rows["reward"][1].tobytes()) == same
 
 
+def test_scale_and_slip_reach_machines_and_value_ranges():
+    plan = Plan.of(Experiment(**{**SETTINGS, "methods": ("crm-pot@1",), "scale": 0.5, "slip": 0.3}))
+    assert "potential 0.5" in plan.machines(0, 0, 0)[0]
+    problem = plan.problem(0, 0, 0)
+    assert plan.config(0, 0, 0).q_init == pytest.approx(solve(problem, 0.9).value.max(), rel=1e-9)
+    assert value_range(problem, 0.9)[0] != value_range(compile(problem.grid, problem.machines[0]), 0.9)[0]
+
+
 def test_hopeless_pairs_do_not_stretch_the_range():
     grid = GridMap.parse("XXXXXXXX\nX nA  aX\nXXXXXXXX\n")  # left of n there is no way to a
     for kind, true in (("boolean", (0.25, 1.0)), ("distance-to-go", (-2.5, 0.0))):
