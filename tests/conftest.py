@@ -11,6 +11,7 @@ hypothesis.settings.register_profile(
     derandomize=True,  # the same cases on every machine
     deadline=None,
     suppress_health_check=list(hypothesis.HealthCheck),
+    # shrinking a failure of the oracle takes minutes; the case itself is printed either way
     phases=[phase for phase in hypothesis.Phase if phase != hypothesis.Phase.shrink or os.environ.get("FASTRM_SHRINK")],
 )
 hypothesis.settings.load_profile("house")
