@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
 from fastrm.config import Profile, check_number
-from fastrm.errors import MachineError, MapError
+from fastrm.errors import ConfigError, MachineError, MapError
 from fastrm.evaluator import Evaluator, Part
 from fastrm.features import Events, Metric, Terrain, find_events
 from fastrm.fit import check_features, check_names, leaves_read, why_impossible
@@ -77,6 +77,12 @@ class Problem:
         names = ", ".join(machine.name or machine.source for machine in self.machines)
         slip = f", slip {self.slip:g}" if self.slip else ""
         return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
+
+
+def check_problem(problem: object) -> None:
+    """Refuse what is not a problem."""
+    if not isinstance(problem, Problem):
+        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
 
 
 def compile(

@@ -93,13 +93,13 @@ def find_machine(
     """Load a machine file, or build a task such as ``a-b-c``; `spell` says how messages call a setting."""
     if re.fullmatch(r"[a-zH]|[^./\\]*[-{}|*!()][^./\\]*", str(name)) and not Path(name).exists():
         return task(str(name), kind=kind or "boolean", terminal_reward=terminal_reward, closer=closer or "nearest")
-    given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
-    _refuse(given, f"a task such as a-b-c, but {str(name)!r} names a machine file", spell)
     if not Path(name).suffix and not Path(name).exists():
         try:
             task(str(name))
         except MachineError as problem:
             raise MachineError(f"{problem} (nor is there a machine file of this name)") from None
+    given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
+    _refuse(given, f"a task such as a-b-c, but {str(name)!r} names a machine file", spell)
     return RewardMachine.load(name)
 
 

@@ -145,7 +145,7 @@ class Plan:
         start = Method.parse(self.methods[method]).start
         if start is None:
             return self.learner
-        low, high = value_range(self.problem(grid, task, method), self.learner.gamma)
+        low, high = _value_range(self.problem(grid, task, method), self.learner.gamma)
         return replace(self.learner, q_init=low + start * (high - low))
 
     def stream(self, grid: int, seed: int) -> int:
@@ -204,6 +204,9 @@ def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
 @lru_cache(maxsize=64)
 def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric, slip: float) -> Problem:
     return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric, slip)
+
+
+_value_range = lru_cache(maxsize=64)(value_range)  # the same for every start and batch of a problem
 
 
 def _hash(*parts: str) -> str:

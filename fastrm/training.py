@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
-from fastrm.compiler import Problem
+from fastrm.compiler import Problem, check_problem
 from fastrm.config import LearnerConfig, check_choice, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.exact.score import optimal_arps
@@ -170,10 +170,7 @@ class Batch:
         config: LearnerConfig | None = None,
         **settings: Any,
     ) -> None:
-        if not isinstance(problem, Problem):
-            raise ConfigError(
-                f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)"
-            )
+        check_problem(problem)
         self.config = _configure(config, settings)
         problem = problem.at(self.config.gamma)
         self.problem, self.algo, self.shaping = problem, algo, shaping

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm import fences
-from fastrm.compiler import Problem, compile
+from fastrm.compiler import Problem, check_problem, compile
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.experiment import SUITES
 from fastrm.features import ACTIONS
@@ -57,10 +57,7 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
         if name not in SETTINGS:
             raise ConfigError(f"{name}: no such setting{did_you_mean(name, SETTINGS)}; there are {', '.join(SETTINGS)}")
     if problem is not None:
-        if not isinstance(problem, Problem):
-            raise ConfigError(
-                f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)"
-            )
+        check_problem(problem)
         if settings:
             raise ConfigError(f"{', '.join(settings)}: is settled in the problem that is given; leave it out")
         return problem

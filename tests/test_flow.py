@@ -8,7 +8,7 @@ ORDER = [
     "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference", "formats",
     "automaton", "kinds", "algebra", "ltlf", "machine", "graph", "fences", "reach", "layouts", "maps", "tasks",
     "naming", "monitor", "published", "kernels", "features", "evaluator", "fit", "togo", "compiler", "options",
-    "exact.rational", "exact.expected", "exact.solve",
+    "exact.rational", "exact.expected", "exact.paths", "exact.ties", "exact.solve",
     "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",

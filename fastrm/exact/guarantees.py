@@ -17,7 +17,8 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.exact import thresholds
 from fastrm.exact.expected import refuse_slip
-from fastrm.exact.solve import Cell, Solution, as_cells, check_request, solve
+from fastrm.exact.paths import Cell, as_cells
+from fastrm.exact.solve import Solution, check_request, solve
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS
 from fastrm.togo import distances

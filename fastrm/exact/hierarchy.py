@@ -19,16 +19,8 @@ from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import refuse_slip
-from fastrm.exact.solve import (
-    Cell,
-    Solution,
-    as_cells,
-    check_request,
-    follow_option,
-    highest_action,
-    solve,
-    value_and_policy,
-)
+from fastrm.exact.paths import Cell, as_cells, follow_option
+from fastrm.exact.solve import Solution, check_request, highest_action, solve, value_and_policy
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, SUCCESS
 from fastrm.options import build_options, learned_rewards

@@ -11,8 +11,9 @@ from fastrm.config import Profile
 from fastrm.errors import ConfigError, FastrmError, place
 from fastrm.evaluator import Evaluator
 from fastrm.exact.guarantees import guarantee
+from fastrm.exact.paths import as_cells, follow
 from fastrm.exact.rational import as_written
-from fastrm.exact.solve import as_cells, check_gamma, follow, solve_rewards
+from fastrm.exact.solve import check_gamma, solve_rewards
 from fastrm.features import Metric, Terrain, find_events
 from fastrm.fit import check_features, leaves_read
 from fastrm.formats.draft import Draft

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import weakref
 
-from fastrm.compiler import Problem
+from fastrm.compiler import Problem, check_problem
 from fastrm.config import check_number
-from fastrm.errors import ConfigError
 from fastrm.exact.solve import solve_rewards, task_reward
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[float, float], tuple[float, ...]]] = weakref.WeakKeyDictionary()
@@ -24,8 +23,7 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
     (0.5,)
     """
-    if not isinstance(problem, Problem):
-        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
+    check_problem(problem)
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
     gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9

@@ -11,27 +11,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
+from fastrm.compiler import Problem, check_problem
 from fastrm.config import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import expected_values
-from fastrm.exact.rational import Move, as_written, optimal_moves
+from fastrm.exact.paths import Cell, as_cells, follow
+from fastrm.exact.ties import settle, settle_by_steps
 from fastrm.kernels import dp
-from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS, Tables
+from fastrm.kernels.tables import N_ACTIONS, SUCCESS, Tables
 from fastrm.togo import distances
 
 Array = npt.NDArray[Any]
-Cell = tuple[int, int]
 
-EXACT_LIMIT = 3000
-"""Pairs of cell and state up to which ties are settled in rational arithmetic."""
 _SWEEPS = 400
 _LONGEST = 100_000
 _ROUNDS = 10_000
@@ -205,8 +202,8 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
     mask = np.empty(policy.shape, dtype=np.uint8)
     dp.candidates(tables, reward, gamma, value, error, mask)
     undecided = None
-    if gamma == 1.0 or not _settle_by_steps(problem, reward, machine, mask):
-        undecided = _settle(problem, reward, gamma, machine, policy, mask)
+    if gamma == 1.0 or not settle_by_steps(problem, reward, machine, mask):
+        undecided = settle(problem, reward, gamma, machine, policy, mask)
     chosen = mask
     if gamma == 1.0:  # an action may keep its value for ever without earning it: head for the end where there is one
         to_end, ending = distances(tables, mask, any_end=True), np.empty_like(mask)
@@ -221,8 +218,7 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
 
 def check_request(problem: Problem, gamma: float, machine: int) -> None:
     """Refuse what is not a problem, a discount, or the number of one of its machines."""
-    if not isinstance(problem, Problem):
-        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
+    check_problem(problem)
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
 
@@ -309,109 +305,3 @@ def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: A
                 "shows the loop)"
             )
     raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
-
-
-def _settle_by_steps(problem: Problem, reward: Array, machine: int, mask: Array) -> bool:
-    """Where success alone pays, and always the same, mark exactly the actions that begin shortest paths.
-
-    A pair is then worth R gamma^(D - 1), D steps from success, so an action is optimal if and only if it lowers D,
-    however small the powers of gamma are. Pairs from which nothing succeeds are left alone. `mask` is updated; returns
-    False where rewards are others.
-    """
-    tables = problem.tables
-    mine = [column for column, (number, _) in enumerate(problem.states) if number == machine]
-    paid, success = reward[:, mine], tables.outcome[:, mine] == SUCCESS
-    on_the_way, live = paid[~success], tables.outcome[:, mine][~success] == LIVE
-    ends = np.unique(paid[success])
-    if ends.size != 1 or ends[0] <= 0 or on_the_way[live].any() or (on_the_way > 0).any():
-        return False
-    distance, direct = distances(tables), np.empty_like(mask)
-    dp.direct_actions(tables, distance, False, direct)
-    hopeful = distance[:, mine] < dp.FAR
-    mask[:, mine] = np.where(hopeful, direct[:, mine], mask[:, mine])
-    return True
-
-
-def _settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: Array, mask: Array) -> str | None:
-    """Where play can lead from the start, keep only actions that are exactly optimal. `mask` is updated.
-
-    Nothing needs settling where every pair has one candidate. Returns why it could not be done, or None.
-    """
-    tables = problem.tables
-    n_u = tables.n_u
-    seen, queue = np.empty(policy.size, dtype=np.uint8), np.empty(policy.size, dtype=np.int64)
-    count = dp.reach(tables, mask, int(tables.first_u[machine]), seen, queue)
-    pairs = queue[:count]
-    here = mask.reshape(-1)[pairs]
-    if not (here & (here - 1)).any():
-        return None
-    if gamma == 1.0:
-        return "gamma = 1 leaves the order of rewards open; every path of equal reward counts as optimal"
-    if count > EXACT_LIMIT:
-        direct = np.empty_like(mask)
-        dp.direct_actions(tables, distances(tables), False, direct)
-        if not (here & ~direct.reshape(-1)[pairs]).any():
-            return None  # whichever of them is optimal, it begins a shortest path
-        return (
-            f"{count} pairs of cell and state have returns that floating point cannot tell apart; "
-            f"rational arithmetic is used up to {EXACT_LIMIT}"
-        )
-    exact: dict[float, Fraction] = {}
-    moves: dict[int, list[Move]] = {}
-    start: dict[int, int] = {}
-    for x in pairs.tolist():
-        s, u = divmod(x, n_u)
-        moves[x] = []
-        for a in range(N_ACTIONS):
-            if mask[s, u] >> a & 1:
-                e = tables.event[s, a]
-                paid = float(reward[e, u])
-                exact.setdefault(paid, as_written(paid))
-                live = tables.outcome[e, u] == LIVE
-                then = int(tables.next_s[s, a]) * n_u + int(tables.delta[e, u]) if live else None
-                if a == policy[s, u]:
-                    start[x] = len(moves[x])
-                moves[x].append(Move(a, exact[paid], then))
-        start.setdefault(x, 0)
-    flat = mask.reshape(-1)
-    for x, actions in optimal_moves(moves, start, as_written(gamma)).items():
-        flat[x] = actions
-    return None
-
-
-def follow(tables: Tables, policy: Array, u: int) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
-    """Follow a policy from the start: the pairs visited, the index it returns to or None, and whether it succeeds."""
-    pair = (tables.start, u)
-    trail: dict[tuple[int, int], int] = {}
-    while pair not in trail:
-        trail[pair] = len(trail)
-        s, v = pair
-        a = policy[s, v]
-        e = tables.event[s, a]
-        pair = int(tables.next_s[s, a]), int(tables.delta[e, v])
-        if tables.outcome[e, v] != LIVE:
-            return (*trail, pair), None, bool(tables.outcome[e, v] == SUCCESS)
-    return tuple(trail), trail[pair], False
-
-
-def follow_option(tables: Tables, policy: Array, s: int, u: int) -> tuple[list[int], list[float], int | None, int]:
-    """Follow a policy over cells while machine state u lasts.
-
-    Returns the cells visited, the rewards paid, the index the cells return to (None if u is left) and the last event.
-    """
-    trail: dict[int, int] = {}
-    paid: list[float] = []
-    while s not in trail:
-        trail[s] = len(trail)
-        a = policy[s]
-        e = int(tables.event[s, a])
-        paid.append(float(tables.reward[e, u]))
-        s = int(tables.next_s[s, a])
-        if tables.delta[e, u] != u:
-            return [*trail, s], paid, None, e
-    return [*trail, s], paid, trail[s], e
-
-
-def as_cells(problem: Problem, numbers: list[int]) -> tuple[Cell, ...]:
-    """Return rows and columns of numbered cells."""
-    return tuple((row, column) for row, column in problem.terrain.cells[numbers].tolist())

@@ -27,8 +27,9 @@ import numpy.typing as npt
 from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import refuse_slip
+from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written, path_return
-from fastrm.exact.solve import follow, solve_rewards, value_and_policy
+from fastrm.exact.solve import solve_rewards, value_and_policy
 from fastrm.guards import constant
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables
