@@ -108,6 +108,12 @@ def test_what_hrm_settles_on_on_the_appendix_map(kind, scale, lengths):
     assert [hrm_fixed_point(compile(grid, machine)).length for machine in machines] == lengths
 
 
+def test_what_hrm_settles_on_does_not_depend_on_the_discount_of_compiling():
+    grid, machine = GridMap.generate("1a1b", 11, seed=4), task("a-b", kind="potential", scale=0.1)
+    values = {hrm_fixed_point(compile(grid, machine, gamma=gamma), gamma=0.5).value for gamma in (0.5, 0.9)}
+    assert len(values) == 1
+
+
 @pytest.mark.parametrize("kind", ["potential", "distance-to-go"])
 def test_the_linter_finds_nothing_to_farm_or_put_off(kind):
     grid = GridMap.generate("2a2b2n", size=15, seed=1)

@@ -7,6 +7,7 @@ import pytest
 
 from fastrm import ConfigError, Experiment, GridMap, compile, load, run, solve, task, train
 from fastrm.bench.__main__ import main
+from fastrm.episodes import log_path, write_log
 from fastrm.exact.solve import value_range
 from fastrm.experiment import Method
 from fastrm.figures import figures_of, start_sweep
@@ -109,6 +110,20 @@ def test_differences_pair_runs_on_the_same_map_task_and_seed(file):
     assert gaps["open", 1.0].area.mean == pytest.approx(paired.difference)
     assert gaps["open", 1.0].area.low <= paired.difference <= gaps["open", 1.0].area.high
     assert 0 <= gaps["open", 1.0].probability <= 1
+
+
+def test_a_method_is_above_itself_in_half_of_the_pairs(file):
+    for gap in differences(load(file), [("crm-dtg", "crm-dtg")]):
+        assert gap.probability == 0.5 and gap.area.mean == 0.0
+
+
+def test_logs_of_episodes_are_those_of_the_run_with_its_start(file, tmp_path):
+    results = load(file)
+    rows = results.select(method="crm-dtg@1", setup="1a1b", task="a-b", grid="1", seed=0)
+    run_number = int(rows["run"][0])
+    assert write_log(results.plan, run_number, tmp_path)
+    lines = log_path(results.plan, run_number, tmp_path).read_text().splitlines()
+    assert len(lines) - 2 == rows["episodes"][0, -1]
 
 
 def test_intervals_come_from_maps_not_from_runs():

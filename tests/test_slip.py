@@ -168,6 +168,11 @@ def test_reward_per_step_length_and_success_follow_from_the_distribution_over_ti
     assert best.expected_length(epsilon) == pytest.approx(steps / success, rel=1e-9)
 
 
+def test_a_policy_that_loops_for_ever_has_no_length():
+    best = solve(compile(GridMap.generate("1a1b", 15, seed=1), task("a-b", kind="numeric", terminal_reward=0)))
+    assert best.length is None and best.success_probability() == 0.0 and best.expected_length() == float("inf")
+
+
 def test_slip_zero_is_the_solver_of_certain_paths():
     grid = GridMap.generate("2a2b", size=9, seed=4)
     machine = RewardMachine.sequence("a-b")
