@@ -10,8 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
 
 from fastrm import ConfigError, GridMap, RewardMachine, compile
-from fastrm.env import RewardMachineEnv
-from fastrm.vector_env import RewardMachineVectorEnv
+from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 
 import naive
 from specs import sequence_spec

@@ -13,7 +13,7 @@ ORDER = [
     "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store",
     "results", "work", "episodes", "runner",
     "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "palette", "walk",
-    "replay", "findings", "plots", "figures", "pictures", "movie", "textplot", "worlds", "env", "vector_env", "bench",
+    "replay", "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems", "env.single", "env.vector", "env", "bench",
 ]  # fmt: skip
 
 

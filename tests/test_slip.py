@@ -21,10 +21,9 @@ from fastrm import (
     task,
     train,
 )  # fmt: skip
-from fastrm.env import RewardMachineEnv
+from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 from fastrm.exact.solve import solve_rewards
 from fastrm.exact.thresholds import critical_reward
-from fastrm.vector_env import RewardMachineVectorEnv
 
 import naive
 from specs import machine_text

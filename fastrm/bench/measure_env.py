@@ -15,8 +15,7 @@ COUNT = 4096
 def environments(repeats: int) -> dict[str, Any] | None:
     """Time random actions in 4 096 environments, both ways; None where gymnasium is missing."""
     try:
-        from fastrm.env import RewardMachineEnv
-        from fastrm.vector_env import RewardMachineVectorEnv
+        from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
     except ConfigError:
         return None
     from gymnasium.vector import SyncVectorEnv

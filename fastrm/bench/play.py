@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
 
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
+    from fastrm.map_views import show
     from fastrm.walk import Walk
-    from fastrm.worlds import show
 
     walk, total = Walk(problem), 0.0
     while True:

@@ -1,4 +1,4 @@
-"""What environments and games share: problems from names, the Office task, a map with an agent as text and image."""
+"""What environments share: problems from names, the Office task, moves that slip."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm import fences
 from fastrm.compiler import Problem, check_problem, compile
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.experiment import SUITES
@@ -17,7 +16,6 @@ from fastrm.features import ACTIONS
 from fastrm.machine import RewardMachine
 from fastrm.maps import GridMap
 from fastrm.naming import find_grid, find_machine
-from fastrm.palette import object_colour, rgb
 
 Array = npt.NDArray[Any]
 OFFICE_TASK = """
@@ -97,30 +95,3 @@ def office(settings: dict[str, Any]) -> dict[str, Any]:
         return settings
     where = next(path for suites in SUITES if (path := suites / "office.map").is_file())
     return {"grid": where, "machine": RewardMachine.parse(OFFICE_TASK, "<office>"), **settings}
-
-
-def show(grid: GridMap, row: int, column: int) -> str:
-    """Return a map as text, the agent as @."""
-    rows = [line.replace("A", ".") for line in grid.rows]
-    rows[row] = rows[row][:column] + "@" + rows[row][column + 1 :]
-    return fences.write(rows, grid.walls) if grid.walls else "\n".join(rows) + "\n"
-
-
-_PAINT = {"X": (110, 110, 110), " ": (255, 255, 255), "A": (235, 235, 235)}
-_PIXELS = 12
-
-
-def paint(grid: GridMap, row: int, column: int) -> Array:
-    """Return a map as an image, the agent black."""
-    colours = {letter: rgb(object_colour(k)) for k, letter in enumerate(grid.objects)} | _PAINT
-    small = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8)
-    image = small.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
-    for (r, c), there in grid.walls:
-        y, x = (r + 1) * _PIXELS, (c + 1) * _PIXELS
-        if there[0] > r:
-            image[y - 1 : y + 1, x - _PIXELS : x] = _PAINT["X"]
-        else:
-            image[y - _PIXELS : y, x - 1 : x + 1] = _PAINT["X"]
-    inside = slice(_PIXELS // 4, _PIXELS - _PIXELS // 4)
-    image[row * _PIXELS : (row + 1) * _PIXELS, column * _PIXELS : (column + 1) * _PIXELS][inside, inside] = 0
-    return image

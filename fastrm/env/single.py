@@ -23,11 +23,12 @@ import numpy.typing as npt
 
 from fastrm.compiler import Problem
 from fastrm.config import check_whole
+from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
 from fastrm.features import ACTIONS
 from fastrm.kernels.tables import LIVE
+from fastrm.map_views import paint, show
 from fastrm.walk import Walk
-from fastrm.worlds import build_problem, office, paint, show, slide
 
 try:
     import gymnasium
@@ -138,6 +139,6 @@ def make_office(**settings: Any) -> RewardMachineEnv:
 for _name, _maker in (("fastrm/Craft-v0", "make_craft"), ("fastrm/Office-v0", "make_office")):
     if _name not in gymnasium.registry:
         gymnasium.register(
-            _name, entry_point=f"fastrm.env:{_maker}", vector_entry_point=f"fastrm.vector_env:{_maker}_vector",
+            _name, entry_point=f"fastrm.env:{_maker}", vector_entry_point=f"fastrm.env:{_maker}_vector",
             disable_env_checker=True,
         )  # fmt: skip

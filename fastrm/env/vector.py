@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from fastrm.compiler import Problem
 from fastrm.config import check_whole
+from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
 from fastrm.features import ACTIONS
 from fastrm.kernels import vector
-from fastrm.worlds import build_problem, office, slide
 
 try:
     import gymnasium

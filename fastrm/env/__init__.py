@@ -1,0 +1,16 @@
+"""The Gymnasium door: any map and any machine as an environment, one at a time or thousands at once.
+
+Importing this room makes ``fastrm/Craft-v0`` and ``fastrm/Office-v0`` known to Gymnasium, which it needs.
+"""
+
+from fastrm.env.single import RewardMachineEnv, make_craft, make_office
+from fastrm.env.vector import RewardMachineVectorEnv, make_craft_vector, make_office_vector
+
+__all__ = [
+    "RewardMachineEnv",
+    "RewardMachineVectorEnv",
+    "make_craft",
+    "make_craft_vector",
+    "make_office",
+    "make_office_vector",
+]
