@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from fastrm.exact.solve import Solution, solve
     from fastrm.experiment import Experiment
     from fastrm.machine import RewardMachine
-    from fastrm.maps import GridMap
     from fastrm.results import Results, load
     from fastrm.runner import run
     from fastrm.tasks import task
     from fastrm.training import Run, train, train_many
+    from fastrm.worlds.grid import GridMap
 
 __version__ = "0.1.0"
 
@@ -35,7 +35,7 @@ _HOME = {
     "FastrmError": "errors",
     "FastrmWarning": "errors",
     "Finding": "exact.lint",
-    "GridMap": "maps",
+    "GridMap": "worlds.grid",
     "Guarantee": "exact.guarantees",
     "HrmFixedPoint": "exact.hierarchy",
     "LearnerConfig": "config",

@@ -25,8 +25,8 @@ from fastrm.kernels import product
 from fastrm.kernels.grid import UNREACHED
 from fastrm.kernels.tables import BLOCK, Tables
 from fastrm.machine import RewardMachine
-from fastrm.maps import GridMap
 from fastrm.togo import pay_potential, potentials, steps_to_go
+from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]
 

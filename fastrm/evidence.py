@@ -22,9 +22,9 @@ from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Method
 from fastrm.kernels.tables import SUCCESS
 from fastrm.machine import RewardMachine
-from fastrm.maps import GridMap
 from fastrm.results import Results
 from fastrm.stats import censored_percentile
+from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fastrm.config import check_choice
 from fastrm.guards import TO_GO, Feature, Proposition, write
 from fastrm.kernels import grid as kernel
-from fastrm.maps import GridMap
+from fastrm.worlds.grid import GridMap
 
 Metric = Literal["manhattan", "geodesic"]
 METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")

@@ -12,9 +12,9 @@ import numpy as np
 from fastrm.errors import ConfigError
 from fastrm.experiment import Method
 from fastrm.findings import Point, short_names, sweep
-from fastrm.maps import GridMap
 from fastrm.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
 from fastrm.results import Results
+from fastrm.worlds.grid import GridMap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm import fences
-from fastrm.maps import GridMap
 from fastrm.palette import object_colour, rgb
+from fastrm.worlds import fences
+from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from fastrm.errors import ConfigError, MachineError, MapError, did_you_mean
-from fastrm.layouts import LAYOUTS, Layout, check_layout
 from fastrm.machine import Kind, RewardMachine
-from fastrm.maps import GridMap, parse_setup
 from fastrm.tasks import task
+from fastrm.worlds.grid import GridMap, parse_setup
+from fastrm.worlds.layouts import LAYOUTS, Layout, check_layout
 
 Spell = Callable[[str], str]
 

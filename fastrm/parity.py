@@ -21,12 +21,12 @@ from fastrm.errors import ConfigError
 from fastrm.exact.score import optimal_arps
 from fastrm.experiment import SUITES, Experiment, Method
 from fastrm.machine import RewardMachine
-from fastrm.maps import GridMap
 from fastrm.monitor import Monitor
 from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.results import Results
 from fastrm.stats import permutation_p
 from fastrm.training import train_many
+from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]
 

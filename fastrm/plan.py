@@ -23,10 +23,10 @@ from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Experiment, Method, critical_factor
 from fastrm.features import Metric
 from fastrm.machine import KINDS, Kind, RewardMachine
-from fastrm.maps import GridMap
 from fastrm.naming import generate_grid
 from fastrm.tasks import task as build_task
 from fastrm.training import SEMANTICS
+from fastrm.worlds.grid import GridMap
 
 Machines = dict[str, list[list[str]]]
 

@@ -18,11 +18,11 @@ from fastrm import graph
 from fastrm.errors import ConfigError
 from fastrm.experiment import Method
 from fastrm.machine import RewardMachine
-from fastrm.maps import GridMap
 from fastrm.palette import object_colour
 from fastrm.parity import Curves
 from fastrm.results import Results
 from fastrm.stats import band
+from fastrm.worlds.grid import GridMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

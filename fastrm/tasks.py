@@ -8,7 +8,7 @@ from fastrm import algebra
 from fastrm.errors import ConfigError, MachineError
 from fastrm.kinds import Kind, PaymentSettings
 from fastrm.machine import RewardMachine
-from fastrm.maps import GridMap
+from fastrm.worlds.grid import GridMap
 
 
 def task(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from fastrm.machine import KINDS, RewardMachine
-from fastrm.maps import GridMap
 from fastrm.naming import find_grid, find_machine
+from fastrm.worlds.grid import GridMap
 
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:

@@ -14,11 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from fastrm import fences
-from fastrm.maps import GridMap
 from fastrm.plan import Plan
 from fastrm.results import Results
 from fastrm.work import work
+from fastrm.worlds import fences
+from fastrm.worlds.grid import GridMap
 
 MAX_DRAWN = 80
 

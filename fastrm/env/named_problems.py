@@ -14,8 +14,8 @@ from fastrm.errors import ConfigError, did_you_mean
 from fastrm.experiment import SUITES
 from fastrm.features import ACTIONS
 from fastrm.machine import RewardMachine
-from fastrm.maps import GridMap
 from fastrm.naming import find_grid, find_machine
+from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]
 OFFICE_TASK = """

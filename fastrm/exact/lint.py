@@ -19,7 +19,7 @@ from fastrm.fit import check_features, leaves_read
 from fastrm.formats.draft import Draft
 from fastrm.kernels.tables import LIVE
 from fastrm.machine import RewardMachine, structural_faults
-from fastrm.maps import GridMap
+from fastrm.worlds.grid import GridMap
 
 
 @dataclass(frozen=True)

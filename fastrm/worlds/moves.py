@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.fences import WALL, Cell, Fence
+from fastrm.worlds.fences import WALL, Cell, Fence
 
 Tiles = npt.NDArray[np.uint8]
 

@@ -18,10 +18,11 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from fastrm import fences, layouts, reach
 from fastrm.errors import MapError, place
-from fastrm.fences import FLOOR, START, WALL, Cell
 from fastrm.textfile import decode_text, read_text
+from fastrm.worlds import fences, layouts
+from fastrm.worlds import moves as reach
+from fastrm.worlds.fences import FLOOR, START, WALL, Cell
 
 OBJECTS = frozenset(string.ascii_lowercase + "H")
 TILES = OBJECTS | {WALL, START, FLOOR, "."}
