@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from fastrm.exact.score import optimal_arps
     from fastrm.exact.solve import Solution, solve
     from fastrm.experiment import Experiment
-    from fastrm.machine import RewardMachine
+    from fastrm.machines.machine import RewardMachine
+    from fastrm.machines.tasks import task
     from fastrm.results import Results, load
     from fastrm.runner import run
-    from fastrm.tasks import task
     from fastrm.training import Run, train, train_many
     from fastrm.worlds.grid import GridMap
 
@@ -44,7 +44,7 @@ _HOME = {
     "Problem": "compiler",
     "Profile": "config",
     "Results": "results",
-    "RewardMachine": "machine",
+    "RewardMachine": "machines.machine",
     "Run": "training",
     "Solution": "exact.solve",
     "StoreError": "errors",
@@ -56,7 +56,7 @@ _HOME = {
     "optimal_arps": "exact.score",
     "run": "runner",
     "solve": "exact.solve",
-    "task": "tasks",
+    "task": "machines.tasks",
     "train": "training",
     "train_many": "training",
 }

@@ -20,11 +20,11 @@ from fastrm.errors import ConfigError, MachineError, MapError
 from fastrm.evaluator import Evaluator, Part
 from fastrm.features import Events, Metric, Terrain, find_events
 from fastrm.fit import check_features, check_names, leaves_read, why_impossible
-from fastrm.guards import TO_GO, Number
 from fastrm.kernels import product
 from fastrm.kernels.grid import UNREACHED
 from fastrm.kernels.tables import BLOCK, Tables
-from fastrm.machine import RewardMachine
+from fastrm.machines.language.expressions import TO_GO, Number
+from fastrm.machines.machine import RewardMachine
 from fastrm.togo import pay_potential, potentials, steps_to_go
 from fastrm.worlds.grid import GridMap
 

@@ -21,7 +21,7 @@ from fastrm.exact.solve import solve
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Method
 from fastrm.kernels.tables import SUCCESS
-from fastrm.machine import RewardMachine
+from fastrm.machines.machine import RewardMachine
 from fastrm.results import Results
 from fastrm.stats import censored_percentile
 from fastrm.worlds.grid import GridMap

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.config import check_choice
-from fastrm.guards import TO_GO, Feature, Proposition, write
 from fastrm.kernels import grid as kernel
+from fastrm.machines.language.expressions import TO_GO, Feature, Proposition, write
 from fastrm.worlds.grid import GridMap
 
 Metric = Literal["manhattan", "geodesic"]

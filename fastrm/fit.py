@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
 from fastrm.features import Leaf, Terrain
-from fastrm.formats.draft import Edge
-from fastrm.guards import TO_GO, Chain, Feature, Guard, Proposition, Unary, leaves
-from fastrm.machine import RewardMachine
+from fastrm.machines.language.draft import Edge
+from fastrm.machines.language.expressions import TO_GO, Chain, Feature, Guard, Proposition, Unary, leaves
+from fastrm.machines.machine import RewardMachine
 
 
 def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from fastrm.errors import ConfigError, MachineError, MapError, did_you_mean
-from fastrm.machine import Kind, RewardMachine
-from fastrm.tasks import task
+from fastrm.machines.machine import Kind, RewardMachine
+from fastrm.machines.tasks import task
 from fastrm.worlds.grid import GridMap, parse_setup
 from fastrm.worlds.layouts import LAYOUTS, Layout, check_layout
 

@@ -20,7 +20,7 @@ from fastrm.compiler import Problem, compile
 from fastrm.errors import ConfigError
 from fastrm.exact.score import optimal_arps
 from fastrm.experiment import SUITES, Experiment, Method
-from fastrm.machine import RewardMachine
+from fastrm.machines.machine import RewardMachine
 from fastrm.monitor import Monitor
 from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.results import Results

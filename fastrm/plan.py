@@ -22,9 +22,9 @@ from fastrm.exact.solve import value_range
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Experiment, Method, critical_factor
 from fastrm.features import Metric
-from fastrm.machine import KINDS, Kind, RewardMachine
+from fastrm.machines.machine import KINDS, Kind, RewardMachine
+from fastrm.machines.tasks import task as build_task
 from fastrm.naming import generate_grid
-from fastrm.tasks import task as build_task
 from fastrm.training import SEMANTICS
 from fastrm.worlds.grid import GridMap
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fastrm import graph
 from fastrm.errors import ConfigError
 from fastrm.experiment import Method
-from fastrm.machine import RewardMachine
+from fastrm.machines.machine import RewardMachine
 from fastrm.palette import object_colour
 from fastrm.parity import Curves
 from fastrm.results import Results

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastrm.kernels import dp
 from fastrm.kernels.tables import N_ACTIONS, Tables
-from fastrm.machine import RewardMachine
+from fastrm.machines.machine import RewardMachine
 
 Array = npt.NDArray[Any]
 

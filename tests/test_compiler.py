@@ -9,7 +9,7 @@ import pytest
 from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile
 from fastrm.features import _Classes
 from fastrm.kernels.tables import FAILURE, LIVE, SUCCESS
-from fastrm.machine import KINDS
+from fastrm.machines.machine import KINDS
 
 import naive
 from specs import machine_text, sequence_spec

@@ -27,9 +27,9 @@ from fastrm import (
 )
 from fastrm.exact.rational import as_written
 from fastrm.exact.solve import solve_rewards
-from fastrm.formats import read
 from fastrm.kernels.tables import LIVE, SUCCESS
-from fastrm.kinds import PAPER_KINDS
+from fastrm.machines.language.formats import read
+from fastrm.machines.reward_kinds import PAPER_KINDS
 
 from specs import machine_text
 

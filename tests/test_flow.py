@@ -5,15 +5,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ORDER = [
-    "errors", "textfile", "arrays", "config", "guards", "formats.draft", "formats.own", "formats.reference",
-    "formats", "automaton", "kinds", "algebra", "ltlf", "machine", "graph", "worlds.fences", "worlds.moves",
-    "worlds.layouts", "worlds.grid", "tasks", "naming", "monitor", "published", "kernels", "features", "evaluator",
-    "fit", "togo", "compiler", "options", "exact.rational", "exact.expected", "exact.paths", "exact.ties",
-    "exact.solve", "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact",
-    "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store", "results",
-    "work", "episodes", "runner", "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity",
-    "palette", "walk", "replay", "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views",
-    "env.named_problems", "env.single", "env.vector", "env", "bench",
+    "errors", "textfile", "arrays", "config", "machines.language.expressions", "machines.language.draft",
+    "machines.language.rm_format", "machines.language.reference_format", "machines.language.formats",
+    "machines.automaton", "machines.reward_kinds", "machines.task_terms", "machines.ltlf", "machines.machine",
+    "graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
+    "monitor", "published", "kernels", "features", "evaluator", "fit", "togo", "compiler", "options",
+    "exact.rational", "exact.expected", "exact.paths", "exact.ties", "exact.solve", "exact.score",
+    "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact", "training", "stats",
+    "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store", "results", "work", "episodes",
+    "runner", "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "palette", "walk",
+    "replay", "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems",
+    "env.single", "env.vector", "env", "bench",
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastrm import FastrmError, GridMap, MachineError, MapError, RewardMachine, compile
-from fastrm.machine import KINDS
+from fastrm.machines.machine import KINDS
 from fastrm.textfile import decode_text
 
 from samples import GOLD, REFERENCE

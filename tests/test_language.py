@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastrm import ConfigError, MachineError, RewardMachine
-from fastrm.guards import (
+from fastrm.machines.language.expressions import (
     Binary,
     Chain,
     Feature,

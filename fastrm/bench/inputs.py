@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fastrm.machine import KINDS, RewardMachine
+from fastrm.machines.machine import KINDS, RewardMachine
 from fastrm.naming import find_grid, find_machine
 from fastrm.worlds.grid import GridMap
 

@@ -20,9 +20,19 @@ from fastrm import FastrmError, GridMap, RewardMachine, compile
 from fastrm.bench import climit
 from fastrm.bench.measure_env import environments
 from fastrm.compiler import Problem
-from fastrm.guards import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
-from fastrm.kinds import PAPER_KINDS, Kind
-from fastrm.tasks import task
+from fastrm.machines.language.expressions import (
+    Binary,
+    Chain,
+    Feature,
+    Guard,
+    Number,
+    Otherwise,
+    Proposition,
+    Truth,
+    Unary,
+)
+from fastrm.machines.reward_kinds import PAPER_KINDS, Kind
+from fastrm.machines.tasks import task
 from fastrm.training import ALGOS, Algo, Batch
 
 Figures = dict[str, Any]

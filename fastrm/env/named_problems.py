@@ -13,7 +13,7 @@ from fastrm.compiler import Problem, check_problem, compile
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.experiment import SUITES
 from fastrm.features import ACTIONS
-from fastrm.machine import RewardMachine
+from fastrm.machines.machine import RewardMachine
 from fastrm.naming import find_grid, find_machine
 from fastrm.worlds.grid import GridMap
 

@@ -16,9 +16,9 @@ from fastrm.exact.rational import as_written
 from fastrm.exact.solve import check_gamma, solve_rewards
 from fastrm.features import Metric, Terrain, find_events
 from fastrm.fit import check_features, leaves_read
-from fastrm.formats.draft import Draft
 from fastrm.kernels.tables import LIVE
-from fastrm.machine import RewardMachine, structural_faults
+from fastrm.machines.language.draft import Draft
+from fastrm.machines.machine import RewardMachine, structural_faults
 from fastrm.worlds.grid import GridMap
 
 
@@ -51,7 +51,7 @@ def lint(
     Parameters
     ----------
     machine : RewardMachine or Draft
-        A machine, or what ``fastrm.formats.read`` made of a file that is not a sound machine.
+        A machine, or what ``fastrm.machines.read_machine`` made of a file that is not a sound machine.
     grid : GridMap, optional
         The map.
     gamma : float
@@ -65,7 +65,7 @@ def lint(
     """
     if not isinstance(machine, Draft):
         raise ConfigError(
-            f"machine={machine!r:.60}: must be a RewardMachine, or what fastrm.formats.read made of a file"
+            f"machine={machine!r:.60}: must be a RewardMachine, or what fastrm.machines.read_machine made of a file"
         )
     if grid is not None and not isinstance(grid, GridMap):
         raise ConfigError(f"grid={grid!r:.60}: must be a GridMap")

@@ -30,9 +30,9 @@ from fastrm.exact.expected import refuse_slip
 from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written, path_return
 from fastrm.exact.solve import solve_rewards, value_and_policy
-from fastrm.guards import constant
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables
+from fastrm.machines.language.expressions import constant
 from fastrm.togo import distances
 
 Array = npt.NDArray[Any]

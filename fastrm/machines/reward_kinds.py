@@ -23,11 +23,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
 
-from fastrm.automaton import DONE, FAILED, NO_LABEL, Automaton
 from fastrm.config import check_choice, check_number
 from fastrm.errors import ConfigError
-from fastrm.formats.draft import Draft, Edge
-from fastrm.guards import TO_GO, Chain, Expression, Feature, Number, Otherwise, Proposition, Unary
+from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton
+from fastrm.machines.language.draft import Draft, Edge
+from fastrm.machines.language.expressions import (
+    TO_GO,
+    Chain,
+    Expression,
+    Feature,
+    Number,
+    Otherwise,
+    Proposition,
+    Unary,
+)
 
 Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

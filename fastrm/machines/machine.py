@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, Unpack
 
-from fastrm import formats, kinds, ltlf
-from fastrm.automaton import DONE, NO_LABEL, Automaton
 from fastrm.config import check_number
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place
-from fastrm.formats.draft import Draft, Edge
-from fastrm.guards import RESERVED, Guard, Otherwise, constant, leaves, write
-from fastrm.kinds import KINDS, Kind, Payment, PaymentSettings
+from fastrm.machines import ltlf
+from fastrm.machines import reward_kinds as kinds
+from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
+from fastrm.machines.language import formats, rm_format
+from fastrm.machines.language.draft import Draft, Edge
+from fastrm.machines.language.expressions import RESERVED, Guard, Otherwise, constant, leaves, write
+from fastrm.machines.reward_kinds import KINDS, Kind, Payment, PaymentSettings
 from fastrm.textfile import read_text
 
 
@@ -102,7 +104,7 @@ class RewardMachine(Draft):
 
     def write(self) -> str:
         """Return the machine as ``.rm`` text; `parse` of it gives an equal machine."""
-        return formats.own.write_machine(self)
+        return rm_format.write_machine(self)
 
     def potentials(self, gamma: float) -> dict[str, float]:
         """Return the shaping potential of every state, terminals included.
@@ -140,7 +142,7 @@ class RewardMachine(Draft):
             Object types joined by ``-``, such as ``a-b-c``.
         kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
             What the machine pays on the way: nothing; `step_reward` for every step towards a target; minus the distance
-            to it; a potential; or minus the steps to go to the end of the task (see `fastrm.kinds`).
+            to it; a potential; or minus the steps to go to the end of the task (see `reward_kinds`).
         terminal_reward : float, optional
             Reward for the end of the task. By default the paper's: 1 (boolean, potential); 1000 (numeric-boolean); 0,
             10 000, 100 000 for one, two, three visits and ten times more for each further one (numeric); 0

@@ -19,11 +19,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fastrm import kinds
-from fastrm.automaton import DONE, TooManyStates, explore, smallest
 from fastrm.errors import MachineError
-from fastrm.formats.draft import Draft
-from fastrm.kinds import Payment
+from fastrm.machines import reward_kinds as kinds
+from fastrm.machines.automaton import DONE, TooManyStates, explore, smallest
+from fastrm.machines.language.draft import Draft
+from fastrm.machines.reward_kinds import Payment
 
 MAX_STATES = 2000
 MAX_LENGTH = 2000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from fastrm import algebra
 from fastrm.errors import ConfigError, MachineError
-from fastrm.kinds import Kind, PaymentSettings
-from fastrm.machine import RewardMachine
+from fastrm.machines import task_terms as algebra
+from fastrm.machines.machine import RewardMachine
+from fastrm.machines.reward_kinds import Kind, PaymentSettings
 from fastrm.worlds.grid import GridMap
 
 
@@ -25,10 +25,10 @@ def task(
     ----------
     text : str
         ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one of them), ``3*a`` (three times), ``( )`` to
-        group, and at the end ``!n`` (never n: the episode fails there); see `fastrm.algebra`. At most 10 targets in any
+        group, and at the end ``!n`` (never n: the episode fails there); see `task_terms`. At most 10 targets in any
         order, at most 1024 machine states.
     kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
-        What the machine pays on the way (see `fastrm.kinds`). A numeric machine with several targets pays minus the
+        What the machine pays on the way (see `reward_kinds`). A numeric machine with several targets pays minus the
         distance to the nearest of them.
     used_up : bool
         What ``3*a`` counts: with True three different objects, so that one is used up by standing on it; by default

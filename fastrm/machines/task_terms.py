@@ -23,8 +23,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fastrm.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
 from fastrm.errors import MachineError
+from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
 
 MAX_TARGETS = 10
 MAX_STATES = 1024

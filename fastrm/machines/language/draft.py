@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fastrm.guards import Expression, Guard
+from fastrm.machines.language.expressions import Expression, Guard
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,11 @@
-"""Text formats of reward machines: our own (`own`) and the reference implementation's (`reference`)."""
+"""Text formats of reward machines, told apart by content: our own and the reference implementation's."""
 
 from __future__ import annotations
 
 from fastrm.errors import MachineError
-from fastrm.formats import own, reference
-from fastrm.formats.draft import Draft, Edge
+from fastrm.machines.language import reference_format, rm_format
+from fastrm.machines.language.draft import Draft
 from fastrm.textfile import decode_text
-
-__all__ = ["Draft", "Edge", "own", "read", "reference"]
 
 MAX_LINE = 10_000
 
@@ -21,4 +19,5 @@ def read(text: str, source: str) -> Draft:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE:
             raise MachineError(f"{source}:{number}: longer than {MAX_LINE} characters; give one statement a line")
-    return reference.read(text, source) if reference.recognises(text) else own.read(text, source)
+    form = reference_format if reference_format.recognises(text) else rm_format
+    return form.read(text, source)
