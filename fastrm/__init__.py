@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastrm.compiler import Problem, compile
     from fastrm.config import LearnerConfig, Profile
     from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError, StoreError
     from fastrm.exact.guarantees import Guarantee, guarantee
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from fastrm.experiment import Experiment
     from fastrm.machines.machine import RewardMachine
     from fastrm.machines.tasks import task
+    from fastrm.problems.compiler import Problem, compile
     from fastrm.results import Results, load
     from fastrm.runner import run
     from fastrm.training import Run, train, train_many
@@ -41,14 +41,14 @@ _HOME = {
     "LearnerConfig": "config",
     "MachineError": "errors",
     "MapError": "errors",
-    "Problem": "compiler",
+    "Problem": "problems.compiler",
     "Profile": "config",
     "Results": "results",
     "RewardMachine": "machines.machine",
     "Run": "training",
     "Solution": "exact.solve",
     "StoreError": "errors",
-    "compile": "compiler",
+    "compile": "problems.compiler",
     "guarantee": "exact.guarantees",
     "hrm_fixed_point": "exact.hierarchy",
     "lint": "exact.lint",

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem, compile
 from fastrm.errors import FastrmError
 from fastrm.exact.guarantees import guarantee
 from fastrm.exact.hierarchy import hrm_fixed_point
@@ -22,6 +21,7 @@ from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Method
 from fastrm.kernels.tables import SUCCESS
 from fastrm.machines.machine import RewardMachine
+from fastrm.problems.compiler import Problem, compile
 from fastrm.results import Results
 from fastrm.stats import censored_percentile
 from fastrm.worlds.grid import GridMap

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.palette import object_colour
-from fastrm.replay import Cell, replay
+from fastrm.problems.compiler import Problem
+from fastrm.problems.replay import Cell, replay
 
 SIDE, PANEL, LINE = 480, 230, 22
 """Pixels of the map's longer side, of the panel beside it, and of a line of text."""

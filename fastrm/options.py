@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
-from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig
 from fastrm.kernels.hrm import Options
 from fastrm.kernels.tables import BLOCK
+from fastrm.problems.compiler import Problem
 
 Array = npt.NDArray[Any]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.kernels import vector
 from fastrm.kernels.tables import N_ACTIONS
 from fastrm.plots import draw_map, new_figure, put_title, style
-from fastrm.replay import replay
+from fastrm.problems.compiler import Problem
+from fastrm.problems.replay import replay
 from fastrm.training import Run
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
-from fastrm.compiler import Problem, check_problem
 from fastrm.config import LearnerConfig, check_choice, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.exact.score import optimal_arps
@@ -19,6 +18,7 @@ from fastrm.kernels import crm, hrm, qrm, rng, rollout
 from fastrm.kernels.agents import AGENT, EPISODE, TASK, Log, Rule, begin
 from fastrm.kernels.tables import N_ACTIONS, SUCCESS
 from fastrm.options import build_options, learned_rewards
+from fastrm.problems.compiler import Problem, check_problem
 
 Algo = Literal["qrm", "crm", "hrm"]
 ALGOS: tuple[Algo, ...] = get_args(Algo)

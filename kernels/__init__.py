@@ -1,6 +1,6 @@
 """Everything that is jitted: integers and arrays in, integers and arrays out.
 
-Imported as ``fastrm.kernels``. No module here imports the rest of fastrm; ``fastrm.compiler`` is the way in.
+Imported as ``fastrm.kernels``. No module here imports the rest of fastrm; ``fastrm.problems.compiler`` is the way in.
 """
 
 if __name__ != "fastrm.kernels":

@@ -1,4 +1,4 @@
-"""Array contracts: what ``fastrm.compiler`` guarantees and the kernels trust."""
+"""Array contracts: what ``fastrm.problems.compiler`` guarantees and the kernels trust."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile
-from fastrm.features import _Classes
 from fastrm.kernels.tables import FAILURE, LIVE, SUCCESS
 from fastrm.machines.machine import KINDS
+from fastrm.problems.terrain import _Classes
 
 import naive
 from specs import machine_text, sequence_spec

@@ -14,7 +14,7 @@ from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
 from fastrm.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
 from fastrm.pictures import draw_learning, visits
-from fastrm.replay import replay
+from fastrm.problems.replay import replay
 
 ANY_ORDER = (
     "start 0\nsuccess done\n"

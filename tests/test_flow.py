@@ -9,13 +9,14 @@ ORDER = [
     "machines.language.rm_format", "machines.language.reference_format", "machines.language.formats",
     "machines.automaton", "machines.reward_kinds", "machines.task_terms", "machines.ltlf", "machines.machine",
     "graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
-    "monitor", "published", "kernels", "features", "evaluator", "fit", "togo", "compiler", "options",
-    "exact.rational", "exact.expected", "exact.paths", "exact.ties", "exact.solve", "exact.score",
-    "exact.thresholds", "exact.guarantees", "exact.hierarchy", "exact.lint", "exact", "training", "stats",
-    "rowtable", "provenance", "experiment", "plan", "resultfile", "disk", "store", "results", "work", "episodes",
-    "runner", "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "palette", "walk",
-    "replay", "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems",
-    "env.single", "env.vector", "env", "bench",
+    "monitor", "published", "kernels", "problems.terrain", "problems.tabulate", "problems.compatibility",
+    "problems.steps_to_go", "problems.compiler", "options", "exact.rational", "exact.expected", "exact.paths",
+    "exact.ties", "exact.solve", "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy",
+    "exact.lint", "exact", "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile",
+    "disk", "store", "results", "work", "episodes", "runner", "evidence", "claims.claim", "claims.paths",
+    "claims.speed", "claims", "parity", "palette", "problems.episode", "problems.replay", "findings", "plots",
+    "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems", "env.single", "env.vector",
+    "env", "bench",
 ]  # fmt: skip
 
 

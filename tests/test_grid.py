@@ -3,8 +3,8 @@
 import numpy as np
 
 from fastrm import GridMap
-from fastrm.features import Terrain
 from fastrm.kernels import grid as kernel
+from fastrm.problems.terrain import Terrain
 
 import naive
 

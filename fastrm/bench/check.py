@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check and print."""
     from fastrm.bench.tables import print_check
-    from fastrm.compiler import compile
     from fastrm.exact.solve import check_gamma
+    from fastrm.problems.compiler import compile
 
     check_gamma(options.gamma)
     grid, machine = read_map(options), read_machine(options)

@@ -19,7 +19,6 @@ from typing import Any
 from fastrm import FastrmError, GridMap, RewardMachine, compile
 from fastrm.bench import climit
 from fastrm.bench.measure_env import environments
-from fastrm.compiler import Problem
 from fastrm.machines.language.expressions import (
     Binary,
     Chain,
@@ -33,6 +32,7 @@ from fastrm.machines.language.expressions import (
 )
 from fastrm.machines.reward_kinds import PAPER_KINDS, Kind
 from fastrm.machines.tasks import task
+from fastrm.problems.compiler import Problem
 from fastrm.training import ALGOS, Algo, Batch
 
 Figures = dict[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
-from fastrm.compiler import Problem
+from fastrm.problems.compiler import Problem
 
 KEYS = {
     "\x1b[A": 0, "\x1b[C": 1, "\x1b[B": 2, "\x1b[D": 3, "w": 0, "d": 1, "s": 2, "a": 3, "k": 0, "l": 1, "j": 2, "h": 3,
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
-    from fastrm.compiler import compile
+    from fastrm.problems.compiler import compile
 
     problem = compile(read_map(options), read_machine(options), options.profile, options.metric)
     with keyboard() as read:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
     from fastrm.map_views import show
-    from fastrm.walk import Walk
+    from fastrm.problems.episode import Walk
 
     walk, total = Walk(problem), 0.0
     while True:

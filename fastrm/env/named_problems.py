@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem, check_problem, compile
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.experiment import SUITES
-from fastrm.features import ACTIONS
 from fastrm.machines.machine import RewardMachine
 from fastrm.naming import find_grid, find_machine
+from fastrm.problems.compiler import Problem, check_problem, compile
+from fastrm.problems.terrain import ACTIONS
 from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]

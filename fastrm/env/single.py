@@ -21,14 +21,14 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.config import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
-from fastrm.features import ACTIONS
 from fastrm.kernels.tables import LIVE
 from fastrm.map_views import paint, show
-from fastrm.walk import Walk
+from fastrm.problems.compiler import Problem
+from fastrm.problems.episode import Walk
+from fastrm.problems.terrain import ACTIONS
 
 try:
     import gymnasium

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.config import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
-from fastrm.features import ACTIONS
 from fastrm.kernels import vector
+from fastrm.problems.compiler import Problem
+from fastrm.problems.terrain import ACTIONS
 
 try:
     import gymnasium

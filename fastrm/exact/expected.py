@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.kernels import expected
 from fastrm.kernels.tables import Tables
+from fastrm.problems.compiler import Problem
 
 Array = npt.NDArray[Any]
 _SWEEPS = 1_000_000

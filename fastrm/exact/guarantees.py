@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.exact import thresholds
 from fastrm.exact.expected import refuse_slip
 from fastrm.exact.paths import Cell, as_cells
 from fastrm.exact.solve import Solution, check_request, solve
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS
-from fastrm.togo import distances
+from fastrm.problems.compiler import Problem
+from fastrm.problems.steps_to_go import distances
 
 Array = npt.NDArray[Any]
 

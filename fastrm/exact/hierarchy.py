@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastrm.compiler import Problem
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import refuse_slip
@@ -24,6 +23,7 @@ from fastrm.exact.solve import Solution, check_request, highest_action, solve, v
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, SUCCESS
 from fastrm.options import build_options, learned_rewards
+from fastrm.problems.compiler import Problem
 
 _ROUNDS = 100_000
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastrm.compiler import Problem, compile
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, FastrmError, place
-from fastrm.evaluator import Evaluator
 from fastrm.exact.guarantees import guarantee
 from fastrm.exact.paths import as_cells, follow
 from fastrm.exact.rational import as_written
 from fastrm.exact.solve import check_gamma, solve_rewards
-from fastrm.features import Metric, Terrain, find_events
-from fastrm.fit import check_features, leaves_read
 from fastrm.kernels.tables import LIVE
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.machine import RewardMachine, structural_faults
+from fastrm.problems.compatibility import check_features, leaves_read
+from fastrm.problems.compiler import Problem, compile
+from fastrm.problems.tabulate import Evaluator
+from fastrm.problems.terrain import Metric, Terrain, find_events
 from fastrm.worlds.grid import GridMap
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.kernels.tables import LIVE, SUCCESS, Tables
+from fastrm.problems.compiler import Problem
 
 Array = npt.NDArray[Any]
 Cell = tuple[int, int]

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem, check_problem
 from fastrm.config import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import expected_values
@@ -25,7 +24,8 @@ from fastrm.exact.paths import Cell, as_cells, follow
 from fastrm.exact.ties import settle, settle_by_steps
 from fastrm.kernels import dp
 from fastrm.kernels.tables import N_ACTIONS, SUCCESS, Tables
-from fastrm.togo import distances
+from fastrm.problems.compiler import Problem, check_problem
+from fastrm.problems.steps_to_go import distances
 
 Array = npt.NDArray[Any]
 

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.exact.expected import refuse_slip
 from fastrm.exact.paths import follow
@@ -33,7 +32,8 @@ from fastrm.exact.solve import solve_rewards, value_and_policy
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables
 from fastrm.machines.language.expressions import constant
-from fastrm.togo import distances
+from fastrm.problems.compiler import Problem
+from fastrm.problems.steps_to_go import distances
 
 Array = npt.NDArray[Any]
 Pair = tuple[int, int]

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.compiler import Problem
 from fastrm.exact.rational import Move, as_written, optimal_moves
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS
-from fastrm.togo import distances
+from fastrm.problems.compiler import Problem
+from fastrm.problems.steps_to_go import distances
 
 Array = npt.NDArray[Any]
 

@@ -1,6 +1,6 @@
 """Map x machines -> arrays. The only door into the kernels.
 
-Every guard and every reward is evaluated once per event (see `fastrm.features`), so Boolean, numeric-Boolean and
+Every guard and every reward is evaluated once per event (see `fastrm.problems.terrain`), so Boolean, numeric-Boolean and
 numeric machines all become the same look-up tables: ``delta[event, state]`` and ``reward[event, state]``.
 """
 
@@ -17,15 +17,15 @@ import numpy.typing as npt
 from fastrm.arrays import aligned_full
 from fastrm.config import Profile, check_number
 from fastrm.errors import ConfigError, MachineError, MapError
-from fastrm.evaluator import Evaluator, Part
-from fastrm.features import Events, Metric, Terrain, find_events
-from fastrm.fit import check_features, check_names, leaves_read, why_impossible
 from fastrm.kernels import product
 from fastrm.kernels.grid import UNREACHED
 from fastrm.kernels.tables import BLOCK, Tables
 from fastrm.machines.language.expressions import TO_GO, Number
 from fastrm.machines.machine import RewardMachine
-from fastrm.togo import pay_potential, potentials, steps_to_go
+from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
+from fastrm.problems.steps_to_go import pay_potential, potentials, steps_to_go
+from fastrm.problems.tabulate import Evaluator, Part
+from fastrm.problems.terrain import Events, Metric, Terrain, find_events
 from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fastrm.compiler import Problem
 from fastrm.errors import ConfigError
 from fastrm.kernels.tables import N_ACTIONS
-from fastrm.walk import Walk
+from fastrm.problems.compiler import Problem
+from fastrm.problems.episode import Walk
 
 Cell = tuple[int, int]
 

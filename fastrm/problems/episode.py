@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fastrm.compiler import Problem
 from fastrm.kernels.tables import LIVE, SUCCESS
+from fastrm.problems.compiler import Problem
 
 
 @dataclass

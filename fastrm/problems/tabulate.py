@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from fastrm.config import Profile
 from fastrm.errors import MachineError, place
-from fastrm.features import Events, Terrain
 from fastrm.kernels.tables import FAILURE, LIVE, SUCCESS
 from fastrm.machines.language.draft import Edge
 from fastrm.machines.language.expressions import TO_GO, Otherwise, evaluate, leaves
 from fastrm.machines.machine import RewardMachine, describe
+from fastrm.problems.terrain import Events, Terrain
 
 Array = npt.NDArray[Any]
 FELL_OFF = -1

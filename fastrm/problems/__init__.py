@@ -1,0 +1,1 @@
+"""World x machines -> Problem: the only builder of the arrays that the kernels read."""
