@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from fastrm.config import LearnerConfig, Profile
     from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError, StoreError
     from fastrm.exact.guarantees import Guarantee, guarantee
-    from fastrm.exact.hierarchy import HrmFixedPoint, hrm_fixed_point
     from fastrm.exact.lint import Finding, lint
-    from fastrm.exact.score import optimal_arps
     from fastrm.exact.solve import Solution, solve
+    from fastrm.exact.unit import optimal_arps
     from fastrm.experiment import Experiment
+    from fastrm.learners.hrm_fixed_point import HrmFixedPoint, hrm_fixed_point
+    from fastrm.learners.training import Run, train, train_many
     from fastrm.machines.machine import RewardMachine
     from fastrm.machines.tasks import task
     from fastrm.problems.compiler import Problem, compile
     from fastrm.results import Results, load
     from fastrm.runner import run
-    from fastrm.training import Run, train, train_many
     from fastrm.worlds.grid import GridMap
 
 __version__ = "0.1.0"
@@ -37,7 +37,7 @@ _HOME = {
     "Finding": "exact.lint",
     "GridMap": "worlds.grid",
     "Guarantee": "exact.guarantees",
-    "HrmFixedPoint": "exact.hierarchy",
+    "HrmFixedPoint": "learners.hrm_fixed_point",
     "LearnerConfig": "config",
     "MachineError": "errors",
     "MapError": "errors",
@@ -45,20 +45,20 @@ _HOME = {
     "Profile": "config",
     "Results": "results",
     "RewardMachine": "machines.machine",
-    "Run": "training",
+    "Run": "learners.training",
     "Solution": "exact.solve",
     "StoreError": "errors",
     "compile": "problems.compiler",
     "guarantee": "exact.guarantees",
-    "hrm_fixed_point": "exact.hierarchy",
+    "hrm_fixed_point": "learners.hrm_fixed_point",
     "lint": "exact.lint",
     "load": "results",
-    "optimal_arps": "exact.score",
+    "optimal_arps": "exact.unit",
     "run": "runner",
     "solve": "exact.solve",
     "task": "machines.tasks",
-    "train": "training",
-    "train_many": "training",
+    "train": "learners.training",
+    "train_many": "learners.training",
 }
 
 __all__ = [

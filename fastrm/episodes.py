@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from fastrm.errors import StoreError
 from fastrm.experiment import Method
+from fastrm.learners.training import Batch
 from fastrm.monitor import NAME, write_monitor
 from fastrm.plan import Plan
 from fastrm.published import ALGORITHMS
-from fastrm.training import Batch
 
 _PUBLISHED = {ours: theirs for theirs, ours in ALGORITHMS.items()}
 

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from fastrm.errors import FastrmError
 from fastrm.exact.guarantees import guarantee
-from fastrm.exact.hierarchy import hrm_fixed_point
-from fastrm.exact.score import optimal_arps
 from fastrm.exact.solve import solve
 from fastrm.exact.thresholds import as_float, critical_reward
+from fastrm.exact.unit import optimal_arps
 from fastrm.experiment import Method
 from fastrm.kernels.tables import SUCCESS
+from fastrm.learners.hrm_fixed_point import hrm_fixed_point
 from fastrm.machines.machine import RewardMachine
 from fastrm.problems.compiler import Problem, compile
 from fastrm.results import Results

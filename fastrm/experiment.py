@@ -12,12 +12,12 @@ from typing import Any, Literal, Self
 
 from fastrm.config import LearnerConfig, Profile, check_choice, check_number, check_whole
 from fastrm.errors import ConfigError, FastrmError, did_you_mean
+from fastrm.learners.training import ALGOS, Algo
 from fastrm.machines.machine import KINDS, Kind
 from fastrm.machines.task_terms import automaton
 from fastrm.naming import parse_recipe
 from fastrm.problems.terrain import METRICS, Metric
 from fastrm.textfile import read_text
-from fastrm.training import ALGOS, Algo
 
 SUITES = (Path(__file__).parents[1] / "bench", Path(__file__).parent / "suites")
 REFERENCE = "$REFERENCE"

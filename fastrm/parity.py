@@ -17,15 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError
-from fastrm.exact.score import optimal_arps
+from fastrm.exact.unit import optimal_arps
 from fastrm.experiment import SUITES, Experiment, Method
+from fastrm.learners.training import train_many
 from fastrm.machines.machine import RewardMachine
 from fastrm.monitor import Monitor
 from fastrm.problems.compiler import Problem, compile
 from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.results import Results
 from fastrm.stats import permutation_p
-from fastrm.training import train_many
 from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]

@@ -20,12 +20,12 @@ from fastrm.errors import ConfigError
 from fastrm.exact.solve import value_range
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.experiment import Experiment, Method, critical_factor
+from fastrm.learners.training import SEMANTICS
 from fastrm.machines.machine import KINDS, Kind, RewardMachine
 from fastrm.machines.tasks import task as build_task
 from fastrm.naming import generate_grid
 from fastrm.problems.compiler import Problem, compile
 from fastrm.problems.terrain import Metric
-from fastrm.training import SEMANTICS
 from fastrm.worlds.grid import GridMap
 
 Machines = dict[str, list[list[str]]]

@@ -23,10 +23,10 @@ import numpy.typing as npt
 import fastrm
 from fastrm.disk import Disk
 from fastrm.errors import ConfigError, FastrmWarning, StoreError
+from fastrm.learners.training import SEMANTICS
 from fastrm.plan import Plan
 from fastrm.provenance import describe_machine, git_commit
 from fastrm.resultfile import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
-from fastrm.training import SEMANTICS
 
 Array = npt.NDArray[Any]
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import FastrmError
-from fastrm.exact.score import optimal_arps
+from fastrm.exact.unit import optimal_arps
 from fastrm.experiment import Method
+from fastrm.learners.training import PIECE_STEPS, Batch
 from fastrm.plan import Plan
 from fastrm.resultfile import Frame, empty_frame
-from fastrm.training import PIECE_STEPS, Batch
 
 Array = npt.NDArray[Any]
 

@@ -10,13 +10,13 @@ ORDER = [
     "machines.automaton", "machines.reward_kinds", "machines.task_terms", "machines.ltlf", "machines.machine",
     "graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
     "monitor", "published", "kernels", "problems.terrain", "problems.tabulate", "problems.compatibility",
-    "problems.steps_to_go", "problems.compiler", "options", "exact.rational", "exact.expected", "exact.paths",
-    "exact.ties", "exact.solve", "exact.score", "exact.thresholds", "exact.guarantees", "exact.hierarchy",
-    "exact.lint", "exact", "training", "stats", "rowtable", "provenance", "experiment", "plan", "resultfile",
-    "disk", "store", "results", "work", "episodes", "runner", "evidence", "claims.claim", "claims.paths",
-    "claims.speed", "claims", "parity", "palette", "problems.episode", "problems.replay", "findings", "plots",
-    "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems", "env.single", "env.vector",
-    "env", "bench",
+    "problems.steps_to_go", "problems.compiler", "learners.options", "exact.rational", "exact.slip", "exact.paths",
+    "exact.ties", "exact.solve", "exact.unit", "exact.thresholds", "exact.guarantees", "learners.hrm_fixed_point",
+    "exact.lint", "exact", "learners.training", "stats", "rowtable", "provenance", "experiment", "plan",
+    "resultfile", "disk", "store", "results", "work", "episodes", "runner", "evidence", "claims.claim",
+    "claims.paths", "claims.speed", "claims", "parity", "palette", "problems.episode", "problems.replay",
+    "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems",
+    "env.single", "env.vector", "env", "bench",
 ]  # fmt: skip
 
 

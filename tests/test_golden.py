@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from fastrm import GridMap, RewardMachine, compile, task, train
-from fastrm.training import SEMANTICS
+from fastrm.learners.training import SEMANTICS
 
 GOLDEN = {
     ("qrm", "clean", False): "29032a3b97f97153",

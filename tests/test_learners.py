@@ -11,8 +11,8 @@ from problems import machines, maps
 from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile
 from fastrm.kernels import rng
 from fastrm.kernels.agents import AGENT
-from fastrm.options import option_pairs
-from fastrm.training import ALGOS, Batch, train, train_many
+from fastrm.learners.options import option_pairs
+from fastrm.learners.training import ALGOS, Batch, train, train_many
 
 import naive
 from specs import machine_text, sequence_spec

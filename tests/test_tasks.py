@@ -10,11 +10,11 @@ from problems import maps
 from tasktexts import end_of, letters_of, tasks, text_of
 
 from fastrm import FastrmError, GridMap, MachineError, RewardMachine, compile, guarantee, solve, task, train
+from fastrm.learners.training import Batch
 from fastrm.machines.automaton import DONE, FAILED
 from fastrm.machines.language.expressions import Otherwise, Proposition, evaluate, leaves
 from fastrm.machines.reward_kinds import KINDS, PAPER_KINDS
 from fastrm.machines.task_terms import automaton
-from fastrm.training import Batch
 
 import naive
 

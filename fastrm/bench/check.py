@@ -41,9 +41,9 @@ def run(options: argparse.Namespace) -> int:
 def examine(problem: Any, gamma: float) -> dict[str, Any]:
     """Collect everything that is known about a problem."""
     from fastrm.exact.guarantees import guarantee
-    from fastrm.exact.hierarchy import hrm_fixed_point
     from fastrm.exact.lint import lint
-    from fastrm.exact.score import optimal_arps
+    from fastrm.exact.unit import optimal_arps
+    from fastrm.learners.hrm_fixed_point import hrm_fixed_point
 
     verdict = guarantee(problem, gamma)
     witness = verdict.witness

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
-from fastrm.training import Batch
+from fastrm.learners.training import Batch
 
 Array = npt.NDArray[Any]
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")

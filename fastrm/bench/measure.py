@@ -19,6 +19,7 @@ from typing import Any
 from fastrm import FastrmError, GridMap, RewardMachine, compile
 from fastrm.bench import climit
 from fastrm.bench.measure_env import environments
+from fastrm.learners.training import ALGOS, Algo, Batch
 from fastrm.machines.language.expressions import (
     Binary,
     Chain,
@@ -33,7 +34,6 @@ from fastrm.machines.language.expressions import (
 from fastrm.machines.reward_kinds import PAPER_KINDS, Kind
 from fastrm.machines.tasks import task
 from fastrm.problems.compiler import Problem
-from fastrm.training import ALGOS, Algo, Batch
 
 Figures = dict[str, Any]
 STATES = (1, 2, 4, 8, 16, 32, 64)
@@ -200,7 +200,7 @@ def scaling(steps: int, repeats: int) -> Figures:
 _COLD = """
 import time, fastrm
 from fastrm.bench.measure import paper_problem
-from fastrm.training import ALGOS, Batch
+from fastrm.learners.training import ALGOS, Batch
 start = time.perf_counter()
 problem = paper_problem("boolean")
 print("compiler", time.perf_counter() - start)

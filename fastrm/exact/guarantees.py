@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.exact import thresholds
-from fastrm.exact.expected import refuse_slip
 from fastrm.exact.paths import Cell, as_cells
+from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import Solution, check_request, solve
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, N_ACTIONS

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from fastrm.config import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.expected import expected_values
 from fastrm.exact.paths import Cell, as_cells, follow
+from fastrm.exact.slip import expected_values
 from fastrm.exact.ties import settle, settle_by_steps
 from fastrm.kernels import dp
 from fastrm.kernels.tables import N_ACTIONS, SUCCESS, Tables

@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError
-from fastrm.exact.expected import refuse_slip
 from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written, path_return
+from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import solve_rewards, value_and_policy
 from fastrm.kernels import dp
 from fastrm.kernels.tables import SUCCESS, Tables

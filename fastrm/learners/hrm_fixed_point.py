@@ -17,12 +17,12 @@ import numpy as np
 
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.exact.expected import refuse_slip
 from fastrm.exact.paths import Cell, as_cells, follow_option
+from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import Solution, check_request, highest_action, solve, value_and_policy
 from fastrm.kernels import dp
 from fastrm.kernels.tables import LIVE, SUCCESS
-from fastrm.options import build_options, learned_rewards
+from fastrm.learners.options import build_options, learned_rewards
 from fastrm.problems.compiler import Problem
 
 _ROUNDS = 100_000

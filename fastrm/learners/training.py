@@ -13,11 +13,11 @@ import numpy.typing as npt
 from fastrm.arrays import aligned_full
 from fastrm.config import LearnerConfig, check_choice, check_whole
 from fastrm.errors import ConfigError, did_you_mean
-from fastrm.exact.score import optimal_arps
+from fastrm.exact.unit import optimal_arps
 from fastrm.kernels import crm, hrm, qrm, rng, rollout
 from fastrm.kernels.agents import AGENT, EPISODE, TASK, Log, Rule, begin
 from fastrm.kernels.tables import N_ACTIONS, SUCCESS
-from fastrm.options import build_options, learned_rewards
+from fastrm.learners.options import build_options, learned_rewards
 from fastrm.problems.compiler import Problem, check_problem
 
 Algo = Literal["qrm", "crm", "hrm"]
