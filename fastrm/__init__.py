@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fastrm.machines.machine import RewardMachine
     from fastrm.machines.tasks import task
     from fastrm.problems.compiler import Problem, compile
-    from fastrm.results import Results, load
+    from fastrm.results.dataset import Results, load
     from fastrm.runner import run
     from fastrm.worlds.grid import GridMap
 
@@ -43,7 +43,7 @@ _HOME = {
     "MapError": "errors",
     "Problem": "problems.compiler",
     "Profile": "config",
-    "Results": "results",
+    "Results": "results.dataset",
     "RewardMachine": "machines.machine",
     "Run": "learners.training",
     "Solution": "exact.solve",
@@ -52,7 +52,7 @@ _HOME = {
     "guarantee": "exact.guarantees",
     "hrm_fixed_point": "learners.hrm_fixed_point",
     "lint": "exact.lint",
-    "load": "results",
+    "load": "results.dataset",
     "optimal_arps": "exact.unit",
     "run": "runner",
     "solve": "exact.solve",

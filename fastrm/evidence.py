@@ -22,8 +22,8 @@ from fastrm.kernels.tables import SUCCESS
 from fastrm.learners.hrm_fixed_point import hrm_fixed_point
 from fastrm.machines.machine import RewardMachine
 from fastrm.problems.compiler import Problem, compile
-from fastrm.results import Results
-from fastrm.stats import censored_percentile
+from fastrm.results.dataset import Results
+from fastrm.results.stats import censored_percentile
 from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]

@@ -20,8 +20,8 @@ from fastrm.errors import ConfigError, MachineError
 from fastrm.exact.guarantees import guarantee
 from fastrm.experiment import Method
 from fastrm.plan import Plan
-from fastrm.results import Results
-from fastrm.stats import bootstrap_interval, censored_percentile
+from fastrm.results.dataset import Results
+from fastrm.results.stats import bootstrap_interval, censored_percentile
 
 Array = npt.NDArray[Any]
 Verdicts = dict[tuple[int, int, str], bool]

@@ -24,8 +24,8 @@ from fastrm.machines.machine import RewardMachine
 from fastrm.monitor import Monitor
 from fastrm.problems.compiler import Problem, compile
 from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
-from fastrm.results import Results
-from fastrm.stats import permutation_p
+from fastrm.results.dataset import Results
+from fastrm.results.stats import permutation_p
 from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]

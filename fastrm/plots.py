@@ -20,8 +20,8 @@ from fastrm.experiment import Method
 from fastrm.machines.machine import RewardMachine
 from fastrm.palette import object_colour
 from fastrm.parity import Curves
-from fastrm.results import Results
-from fastrm.stats import band
+from fastrm.results.dataset import Results
+from fastrm.results.stats import band
 from fastrm.worlds.grid import GridMap
 
 if TYPE_CHECKING:

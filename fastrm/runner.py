@@ -22,15 +22,15 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from fastrm.config import check_choice, check_whole
-from fastrm.disk import Disk
 from fastrm.episodes import write_log
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
 from fastrm.experiment import Experiment
 from fastrm.kernels import compile_lock
 from fastrm.plan import Plan
-from fastrm.resultfile import Frame
-from fastrm.results import Results
-from fastrm.store import Store, provenance
+from fastrm.results.dataset import Results
+from fastrm.results.disk import Disk
+from fastrm.results.hdf5 import Frame
+from fastrm.results.store import Store, provenance
 from fastrm.work import Stopped, make_batches, work
 
 Array = npt.NDArray[Any]

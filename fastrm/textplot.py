@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError
-from fastrm.results import Results
-from fastrm.stats import band
+from fastrm.results.dataset import Results
+from fastrm.results.stats import band
 
 Array = npt.NDArray[Any]
 BARS = " ▁▂▃▄▅▆▇█"

@@ -16,7 +16,7 @@ from fastrm.exact.unit import optimal_arps
 from fastrm.experiment import Method
 from fastrm.learners.training import PIECE_STEPS, Batch
 from fastrm.plan import Plan
-from fastrm.resultfile import Frame, empty_frame
+from fastrm.results.hdf5 import Frame, empty_frame
 
 Array = npt.NDArray[Any]
 

@@ -10,8 +10,8 @@ from fastrm.bench.__main__ import main
 from fastrm.claims import judge
 from fastrm.experiment import Method
 from fastrm.plan import Plan
-from fastrm.resultfile import empty_frame, pack
-from fastrm.store import provenance
+from fastrm.results.hdf5 import empty_frame, pack
+from fastrm.results.store import provenance
 
 METHODS = (
     "crm-rs-bool", "hrm-bool", "qrm-num-bool", "crm-num-bool", "hrm-num-bool", "qrm-num", "crm-num", "hrm-num",

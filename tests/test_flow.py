@@ -12,11 +12,11 @@ ORDER = [
     "monitor", "published", "kernels", "problems.terrain", "problems.tabulate", "problems.compatibility",
     "problems.steps_to_go", "problems.compiler", "learners.options", "exact.rational", "exact.slip", "exact.paths",
     "exact.ties", "exact.solve", "exact.unit", "exact.thresholds", "exact.guarantees", "learners.hrm_fixed_point",
-    "exact.lint", "exact", "learners.training", "stats", "rowtable", "provenance", "experiment", "plan",
-    "resultfile", "disk", "store", "results", "work", "episodes", "runner", "evidence", "claims.claim",
-    "claims.paths", "claims.speed", "claims", "parity", "palette", "problems.episode", "problems.replay",
-    "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views", "env.named_problems",
-    "env.single", "env.vector", "env", "bench",
+    "exact.lint", "exact", "learners.training", "results.stats", "results.export", "results.provenance",
+    "experiment", "plan", "results.hdf5", "results.disk", "results.store", "results.dataset", "work", "episodes",
+    "runner", "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "palette",
+    "problems.episode", "problems.replay", "findings", "plots", "figures", "pictures", "movie", "textplot",
+    "map_views", "env.named_problems", "env.single", "env.vector", "env", "bench",
 ]  # fmt: skip
 
 

@@ -35,8 +35,8 @@ from fastrm.parity import (
 )
 from fastrm.plan import Plan
 from fastrm.published import ALGORITHMS, published_optima, published_runs
+from fastrm.results.stats import ks_distance, permutation_p
 from fastrm.runner import write_episodes
-from fastrm.stats import ks_distance, permutation_p
 
 
 def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():

@@ -15,7 +15,7 @@ from fastrm.bench.__main__ import main
 from fastrm.experiment import Method
 from fastrm.figures import figures_of
 from fastrm.plots import COLOURS, LINES, learning_curves
-from fastrm.stats import band, censored_percentile
+from fastrm.results.stats import band, censored_percentile
 from fastrm.textplot import curves_as_text
 
 

@@ -20,11 +20,11 @@ import pytest
 
 from fastrm import ConfigError, Experiment, FastrmWarning, LearnerConfig, StoreError, load, run
 from fastrm.bench.__main__ import main
-from fastrm.disk import Disk
 from fastrm.errors import DiskError
 from fastrm.plan import Plan
-from fastrm.resultfile import PER_RUN, PER_TICK, SCHEMA, seal, unseal
-from fastrm.store import Store, merge_files
+from fastrm.results.disk import Disk
+from fastrm.results.hdf5 import PER_RUN, PER_TICK, SCHEMA, seal, unseal
+from fastrm.results.store import Store, merge_files
 
 
 def experiment(**changes):
@@ -510,7 +510,7 @@ def test_absurd_sizes_are_refused_before_anything_is_allocated(tmp_path):
 
 FLIPS = """
 import random, sys
-from fastrm.resultfile import unpack
+from fastrm.results.hdf5 import unpack
 from fastrm import StoreError
 data, chance, refused = open(sys.argv[1], "rb").read(), random.Random(2), 0
 for _ in range(20_000):

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Judge the claims and print them."""
     from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
     from fastrm.claims import judge
-    from fastrm.results import load
+    from fastrm.results.dataset import load
 
     loaded = [load(path) for path in options.files]
     for path, results in zip(options.files, loaded, strict=True):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fastrm.findings import Agreement, Certified, Difference, Point
-    from fastrm.results import Results
+    from fastrm.results.dataset import Results
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
 """What is compared, where the file has it."""
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables."""
-    from fastrm.results import load
+    from fastrm.results.dataset import load
 
     results = load(options.file)
     if not results.complete:

@@ -15,8 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Join the files."""
     from fastrm.bench.tables import print_summary
-    from fastrm.results import load
-    from fastrm.store import merge_files
+    from fastrm.results.dataset import load
+    from fastrm.results.store import merge_files
 
     merge_files(options.parts, options.out)
     print_summary(load(options.out))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fastrm.errors import ConfigError, FastrmError
 
 if TYPE_CHECKING:
-    from fastrm.results import Results
+    from fastrm.results.dataset import Results
 
 INTERRUPTED = 3
 

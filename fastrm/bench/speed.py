@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from fastrm.errors import ConfigError
-from fastrm.provenance import describe_machine
+from fastrm.results.provenance import describe_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastrm.plan import Plan
-from fastrm.results import Results
+from fastrm.results.dataset import Results
 from fastrm.work import work
 from fastrm.worlds import fences
 from fastrm.worlds.grid import GridMap

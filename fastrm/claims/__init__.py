@@ -16,7 +16,7 @@ from fastrm.claims import paths, speed
 from fastrm.claims.claim import ONE, TASKS, TWO, Case, Claim
 from fastrm.errors import ConfigError
 from fastrm.evidence import Evidence
-from fastrm.results import Results
+from fastrm.results.dataset import Results
 
 __all__ = ["Case", "Claim", "judge"]
 

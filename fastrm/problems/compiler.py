@@ -1,6 +1,6 @@
 """Map x machines -> arrays. The only door into the kernels.
 
-Every guard and every reward is evaluated once per event (see `fastrm.problems.terrain`), so Boolean, numeric-Boolean and
+Every guard and every reward is evaluated once per event (see `terrain`), so Boolean, numeric-Boolean and
 numeric machines all become the same look-up tables: ``delta[event, state]`` and ``reward[event, state]``.
 """
 

@@ -37,7 +37,7 @@ def cpu_name() -> str:
 @lru_cache(maxsize=1)
 def git_commit() -> str:
     """Return the commit of the checkout that fastrm is run from, empty if it is installed or git is not there."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return ""
     try:

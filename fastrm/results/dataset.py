@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.plan import Plan
-from fastrm.resultfile import COORDINATES, PER_RUN, PER_TICK, Columns, coordinate, read_file, unpack
-from fastrm.stats import (
+from fastrm.results.hdf5 import COORDINATES, PER_RUN, PER_TICK, Columns, coordinate, read_file, unpack
+from fastrm.results.stats import (
     QUARTILES,
     area,
     bootstrap_interval,

@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 import fastrm
-from fastrm.disk import Disk
 from fastrm.errors import ConfigError, FastrmWarning, StoreError
 from fastrm.learners.training import SEMANTICS
 from fastrm.plan import Plan
-from fastrm.provenance import describe_machine, git_commit
-from fastrm.resultfile import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
+from fastrm.results.disk import Disk
+from fastrm.results.hdf5 import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
+from fastrm.results.provenance import describe_machine, git_commit
 
 Array = npt.NDArray[Any]
 
