@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from fastrm.exact.lint import Finding, lint
     from fastrm.exact.solve import Solution, solve
     from fastrm.exact.unit import optimal_arps
-    from fastrm.experiment import Experiment
+    from fastrm.experiments.experiment import Experiment
+    from fastrm.experiments.runner import run
     from fastrm.learners.hrm_fixed_point import HrmFixedPoint, hrm_fixed_point
     from fastrm.learners.training import Run, train, train_many
     from fastrm.machines.machine import RewardMachine
     from fastrm.machines.tasks import task
     from fastrm.problems.compiler import Problem, compile
     from fastrm.results.dataset import Results, load
-    from fastrm.runner import run
     from fastrm.worlds.grid import GridMap
 
 __version__ = "0.1.0"
 
 _HOME = {
     "ConfigError": "errors",
-    "Experiment": "experiment",
+    "Experiment": "experiments.experiment",
     "FastrmError": "errors",
     "FastrmWarning": "errors",
     "Finding": "exact.lint",
@@ -54,7 +54,7 @@ _HOME = {
     "lint": "exact.lint",
     "load": "results.dataset",
     "optimal_arps": "exact.unit",
-    "run": "runner",
+    "run": "experiments.runner",
     "solve": "exact.solve",
     "task": "machines.tasks",
     "train": "learners.training",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.errors import ConfigError
-from fastrm.experiment import Method
+from fastrm.experiments.experiment import Method
 from fastrm.findings import Point, short_names, sweep
 from fastrm.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
 from fastrm.results.dataset import Results

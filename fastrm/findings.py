@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from fastrm.errors import ConfigError, MachineError
 from fastrm.exact.guarantees import guarantee
-from fastrm.experiment import Method
-from fastrm.plan import Plan
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.plan import Plan
 from fastrm.results.dataset import Results
 from fastrm.results.stats import bootstrap_interval, censored_percentile
 

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from fastrm.errors import ConfigError
 from fastrm.exact.unit import optimal_arps
-from fastrm.experiment import SUITES, Experiment, Method
+from fastrm.experiments.experiment import SUITES, Experiment, Method
+from fastrm.experiments.monitor_files import Monitor
 from fastrm.learners.training import train_many
 from fastrm.machines.machine import RewardMachine
-from fastrm.monitor import Monitor
 from fastrm.problems.compiler import Problem, compile
 from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.results.dataset import Results

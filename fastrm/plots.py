@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastrm import graph
 from fastrm.errors import ConfigError
-from fastrm.experiment import Method
+from fastrm.experiments.experiment import Method
 from fastrm.machines.machine import RewardMachine
 from fastrm.palette import object_colour
 from fastrm.parity import Curves

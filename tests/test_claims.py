@@ -8,8 +8,8 @@ import pytest
 from fastrm import ConfigError, Experiment, LearnerConfig, load
 from fastrm.bench.__main__ import main
 from fastrm.claims import judge
-from fastrm.experiment import Method
-from fastrm.plan import Plan
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.plan import Plan
 from fastrm.results.hdf5 import empty_frame, pack
 from fastrm.results.store import provenance
 

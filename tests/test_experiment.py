@@ -9,9 +9,9 @@ import pytest
 from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee
 from fastrm import run as fastrm_run
 from fastrm.bench.__main__ import main
-from fastrm.experiment import Method
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.plan import Plan
 from fastrm.kernels.tables import SUCCESS
-from fastrm.plan import Plan
 
 TOML = """
 name = "small"

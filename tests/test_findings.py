@@ -7,12 +7,12 @@ import pytest
 
 from fastrm import ConfigError, Experiment, GridMap, compile, load, run, solve, task, train
 from fastrm.bench.__main__ import main
-from fastrm.episodes import log_path, write_log
 from fastrm.exact.solve import value_range
-from fastrm.experiment import Method
+from fastrm.experiments.episode_logs import log_path, write_log
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.plan import Plan
 from fastrm.figures import figures_of, start_sweep
 from fastrm.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
-from fastrm.plan import Plan
 
 SETTINGS = {
     "name": "little", "setups": ("1a1b", "1a1b walls 0.2", "1a1b deceptive"), "maps": 2, "size": 12,

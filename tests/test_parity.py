@@ -20,9 +20,11 @@ from fastrm import (
     train,
 )
 from fastrm.bench.__main__ import main
-from fastrm.episodes import log_path
-from fastrm.experiment import reference_folder, series
-from fastrm.monitor import Monitor, read_monitor, write_monitor
+from fastrm.experiments.episode_logs import log_path
+from fastrm.experiments.experiment import reference_folder, series
+from fastrm.experiments.monitor_files import Monitor, read_monitor, write_monitor
+from fastrm.experiments.plan import Plan
+from fastrm.experiments.runner import write_episodes
 from fastrm.parity import (
     CELLS,
     WHERE,
@@ -33,10 +35,8 @@ from fastrm.parity import (
     load_curves,
     rejected,
 )
-from fastrm.plan import Plan
 from fastrm.published import ALGORITHMS, published_optima, published_runs
 from fastrm.results.stats import ks_distance, permutation_p
-from fastrm.runner import write_episodes
 
 
 def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():

@@ -12,7 +12,7 @@ from test_claims import make_file, make_plan
 
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
-from fastrm.experiment import Method
+from fastrm.experiments.experiment import Method
 from fastrm.figures import figures_of
 from fastrm.plots import COLOURS, LINES, learning_curves
 from fastrm.results.stats import band, censored_percentile

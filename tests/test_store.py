@@ -21,7 +21,7 @@ import pytest
 from fastrm import ConfigError, Experiment, FastrmWarning, LearnerConfig, StoreError, load, run
 from fastrm.bench.__main__ import main
 from fastrm.errors import DiskError
-from fastrm.plan import Plan
+from fastrm.experiments.plan import Plan
 from fastrm.results.disk import Disk
 from fastrm.results.hdf5 import PER_RUN, PER_TICK, SCHEMA, seal, unseal
 from fastrm.results.store import Store, merge_files
@@ -52,7 +52,7 @@ def plain(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr("fastrm.work.BATCH_RUNS", 5)
+    monkeypatch.setattr("fastrm.experiments.batches.BATCH_RUNS", 5)
 
 
 class Crash(BaseException):
@@ -368,7 +368,7 @@ def test_a_failed_run_is_recorded_with_its_error_and_the_rest_goes_on(tmp_path, 
 def test_a_complete_file_is_not_computed_again(plain, tmp_path, monkeypatch):
     run(experiment(), tmp_path / "tiny.h5")
     stamp = (tmp_path / "tiny.h5").stat().st_mtime_ns
-    monkeypatch.setattr("fastrm.runner.work", None)
+    monkeypatch.setattr("fastrm.experiments.runner.work", None)
     assert run(experiment(), tmp_path / "tiny.h5").complete
     assert (tmp_path / "tiny.h5").stat().st_mtime_ns == stamp
 

@@ -32,8 +32,8 @@ def run(options: argparse.Namespace) -> int:
     """Run what is missing, compare, print and draw; exit code 1 where equality is rejected."""
     from fastrm import parity, plots
     from fastrm.bench.reports import print_optima, print_parity, print_speeds
-    from fastrm.experiment import reference_folder
-    from fastrm.runner import Interrupted
+    from fastrm.experiments.experiment import reference_folder
+    from fastrm.experiments.runner import Interrupted
 
     folder = reference_folder(options.reference)
     parity.check_folder(folder)
@@ -62,9 +62,10 @@ def run(options: argparse.Namespace) -> int:
 
 def compute(folder: Path, options: argparse.Namespace, profile: str) -> list[Curves]:
     """Run, or load, our side of the comparison under a profile."""
-    from fastrm import parity, runner
+    from fastrm import parity
     from fastrm.bench.run import progress_bar
-    from fastrm.plan import Plan
+    from fastrm.experiments import runner
+    from fastrm.experiments.plan import Plan
 
     results = {}
     for domain, experiment in parity.experiments(folder, options.runs, profile).items():

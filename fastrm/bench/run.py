@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the experiment, or each of a series, and print a summary."""
-    from fastrm.experiment import series
+    from fastrm.experiments.experiment import series
 
     suites = series(options.suite)
     if len(suites) > 1 and options.out:
@@ -56,11 +56,11 @@ def run(options: argparse.Namespace) -> int:
 
 def run_one(suite: str, options: argparse.Namespace) -> int:
     """Run one experiment and print a summary."""
-    from fastrm import runner
     from fastrm.bench.plot import folder_of
     from fastrm.bench.tables import print_forecast, print_summary
-    from fastrm.experiment import Experiment
-    from fastrm.plan import Plan
+    from fastrm.experiments import runner
+    from fastrm.experiments.experiment import Experiment
+    from fastrm.experiments.plan import Plan
 
     experiment = Experiment.named(suite, options.reference)
     plan = Plan.of(experiment.changed(steps=options.steps, seeds=options.seeds, maps=options.maps))
@@ -100,7 +100,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     What cannot be done is said and left out.
     """
     from fastrm.bench.plot import draw
-    from fastrm.experiment import Method
+    from fastrm.experiments.experiment import Method
 
     paths = []
     try:

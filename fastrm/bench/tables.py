@@ -14,9 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from fastrm.plan import Plan
+from fastrm.experiments.batches import work
+from fastrm.experiments.plan import Plan
 from fastrm.results.dataset import Results
-from fastrm.work import work
 from fastrm.worlds import fences
 from fastrm.worlds.grid import GridMap
 

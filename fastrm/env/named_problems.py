@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError, did_you_mean
-from fastrm.experiment import SUITES
+from fastrm.experiments.experiment import SUITES
 from fastrm.machines.machine import RewardMachine
 from fastrm.naming import find_grid, find_machine
 from fastrm.problems.compiler import Problem, check_problem, compile

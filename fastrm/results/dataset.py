@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError, StoreError, did_you_mean
-from fastrm.plan import Plan
+from fastrm.experiments.plan import Plan
 from fastrm.results.hdf5 import COORDINATES, PER_RUN, PER_TICK, Columns, coordinate, read_file, unpack
 from fastrm.results.stats import (
     QUARTILES,

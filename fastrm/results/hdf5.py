@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import StoreError
-from fastrm.experiment import Method
-from fastrm.plan import Plan
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.plan import Plan
 
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 import fastrm
 from fastrm.errors import ConfigError, FastrmWarning, StoreError
+from fastrm.experiments.plan import Plan
 from fastrm.learners.training import SEMANTICS
-from fastrm.plan import Plan
 from fastrm.results.disk import Disk
 from fastrm.results.hdf5 import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
 from fastrm.results.provenance import describe_machine, git_commit

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from fastrm.errors import FastrmError
 from fastrm.exact.unit import optimal_arps
-from fastrm.experiment import Method
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.plan import Plan
 from fastrm.learners.training import PIECE_STEPS, Batch
-from fastrm.plan import Plan
 from fastrm.results.hdf5 import Frame, empty_frame
 
 Array = npt.NDArray[Any]

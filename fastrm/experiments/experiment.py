@@ -19,7 +19,7 @@ from fastrm.naming import parse_recipe
 from fastrm.problems.terrain import METRICS, Metric
 from fastrm.textfile import read_text
 
-SUITES = (Path(__file__).parents[1] / "bench", Path(__file__).parent / "suites")
+SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suites")
 REFERENCE = "$REFERENCE"
 """How a TOML file names the folder of the published data."""
 SHORT_KINDS: dict[str, Kind] = {

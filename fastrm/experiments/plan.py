@@ -19,7 +19,7 @@ from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.exact.solve import value_range
 from fastrm.exact.thresholds import as_float, critical_reward
-from fastrm.experiment import Experiment, Method, critical_factor
+from fastrm.experiments.experiment import Experiment, Method, critical_factor
 from fastrm.learners.training import SEMANTICS
 from fastrm.machines.machine import KINDS, Kind, RewardMachine
 from fastrm.machines.tasks import task as build_task

@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fastrm.errors import StoreError
-from fastrm.experiment import Method
+from fastrm.experiments.experiment import Method
+from fastrm.experiments.monitor_files import NAME, write_monitor
+from fastrm.experiments.plan import Plan
 from fastrm.learners.training import Batch
-from fastrm.monitor import NAME, write_monitor
-from fastrm.plan import Plan
 from fastrm.published import ALGORITHMS
 
 _PUBLISHED = {ours: theirs for theirs, ours in ALGORITHMS.items()}

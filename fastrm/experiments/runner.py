@@ -22,16 +22,16 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from fastrm.config import check_choice, check_whole
-from fastrm.episodes import write_log
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
-from fastrm.experiment import Experiment
+from fastrm.experiments.batches import Stopped, make_batches, work
+from fastrm.experiments.episode_logs import write_log
+from fastrm.experiments.experiment import Experiment
+from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
-from fastrm.plan import Plan
 from fastrm.results.dataset import Results
 from fastrm.results.disk import Disk
 from fastrm.results.hdf5 import Frame
 from fastrm.results.store import Store, provenance
-from fastrm.work import Stopped, make_batches, work
 
 Array = npt.NDArray[Any]
 Isolation = Literal["thread", "process"]
