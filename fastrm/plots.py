@@ -19,9 +19,9 @@ from fastrm.errors import ConfigError
 from fastrm.experiments.experiment import Method
 from fastrm.machines.machine import RewardMachine
 from fastrm.palette import object_colour
-from fastrm.parity import Curves
 from fastrm.results.dataset import Results
 from fastrm.results.stats import band
+from fastrm.studies.parity import Curves
 from fastrm.worlds.grid import GridMap
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import pytest
 
 from fastrm import ConfigError, Experiment, LearnerConfig, load
 from fastrm.bench.__main__ import main
-from fastrm.claims import judge
 from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan
 from fastrm.results.hdf5 import empty_frame, pack
 from fastrm.results.store import provenance
+from fastrm.studies.judge import judge
 
 METHODS = (
     "crm-rs-bool", "hrm-bool", "qrm-num-bool", "crm-num-bool", "hrm-num-bool", "qrm-num", "crm-num", "hrm-num",

@@ -12,7 +12,7 @@ from fastrm.experiments.episode_logs import log_path, write_log
 from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan
 from fastrm.figures import figures_of, start_sweep
-from fastrm.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
+from fastrm.studies.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
 
 SETTINGS = {
     "name": "little", "setups": ("1a1b", "1a1b walls 0.2", "1a1b deceptive"), "maps": 2, "size": 12,

@@ -9,15 +9,15 @@ ORDER = [
     "machines.language.rm_format", "machines.language.reference_format", "machines.language.formats",
     "machines.automaton", "machines.reward_kinds", "machines.task_terms", "machines.ltlf", "machines.machine",
     "graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
-    "experiments.monitor_files", "published", "kernels", "problems.terrain", "problems.tabulate",
+    "experiments.monitor_files", "studies.published", "kernels", "problems.terrain", "problems.tabulate",
     "problems.compatibility", "problems.steps_to_go", "problems.compiler", "learners.options", "exact.rational",
     "exact.slip", "exact.paths", "exact.ties", "exact.solve", "exact.unit", "exact.thresholds", "exact.guarantees",
     "learners.hrm_fixed_point", "exact.lint", "exact", "learners.training", "results.stats", "results.export",
     "results.provenance", "experiments.experiment", "experiments.plan", "results.hdf5", "results.disk",
     "results.store", "results.dataset", "experiments.batches", "experiments.episode_logs", "experiments.runner",
-    "evidence", "claims.claim", "claims.paths", "claims.speed", "claims", "parity", "palette", "problems.episode",
-    "problems.replay", "findings", "plots", "figures", "pictures", "movie", "textplot", "map_views",
-    "env.named_problems", "env.single", "env.vector", "env", "bench",
+    "studies.evidence", "studies.claim", "studies.path_claims", "studies.speed_claims", "studies.judge",
+    "studies.parity", "palette", "problems.episode", "problems.replay", "studies.findings", "plots", "figures",
+    "pictures", "movie", "textplot", "map_views", "env.named_problems", "env.single", "env.vector", "env", "bench",
 ]  # fmt: skip
 
 

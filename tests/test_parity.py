@@ -25,7 +25,8 @@ from fastrm.experiments.experiment import reference_folder, series
 from fastrm.experiments.monitor_files import Monitor, read_monitor, write_monitor
 from fastrm.experiments.plan import Plan
 from fastrm.experiments.runner import write_episodes
-from fastrm.parity import (
+from fastrm.results.stats import ks_distance, permutation_p
+from fastrm.studies.parity import (
     CELLS,
     WHERE,
     Comparison,
@@ -35,8 +36,7 @@ from fastrm.parity import (
     load_curves,
     rejected,
 )
-from fastrm.published import ALGORITHMS, published_optima, published_runs
-from fastrm.results.stats import ks_distance, permutation_p
+from fastrm.studies.published import ALGORITHMS, published_optima, published_runs
 
 
 def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():

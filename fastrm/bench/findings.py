@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fastrm.findings import Agreement, Certified, Difference, Point
     from fastrm.results.dataset import Results
+    from fastrm.studies.findings import Agreement, Certified, Difference, Point
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
 """What is compared, where the file has it."""
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 def tables(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
-    from fastrm.findings import agreement, certified, differences, sweep, verdicts
+    from fastrm.studies.findings import agreement, certified, differences, sweep, verdicts
 
     points = list(sweep(results, tasks=by_task))
     yield "Share of runs that end with a shortest path, by start of the values; 95 % interval over maps.\n\n"
@@ -62,7 +62,7 @@ def tables(results: Results, by_task: bool = False, exact: bool = True) -> Itera
 
 
 def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:
-    from fastrm.findings import by_start
+    from fastrm.studies.findings import by_start
 
     starts = sorted(dict.fromkeys(point.start for point in points), key=by_start)
     found = {(point.setup, point.method, point.start): cell(point) for point in points}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from fastrm.parity import Comparison, Curves
+    from fastrm.studies.parity import Comparison, Curves
 
 FAILED, INTERRUPTED = 1, 3
 
@@ -30,10 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run what is missing, compare, print and draw; exit code 1 where equality is rejected."""
-    from fastrm import parity, plots
+    from fastrm import plots
     from fastrm.bench.reports import print_optima, print_parity, print_speeds
     from fastrm.experiments.experiment import reference_folder
     from fastrm.experiments.runner import Interrupted
+    from fastrm.studies import parity
 
     folder = reference_folder(options.reference)
     parity.check_folder(folder)
@@ -62,10 +63,10 @@ def run(options: argparse.Namespace) -> int:
 
 def compute(folder: Path, options: argparse.Namespace, profile: str) -> list[Curves]:
     """Run, or load, our side of the comparison under a profile."""
-    from fastrm import parity
     from fastrm.bench.run import progress_bar
     from fastrm.experiments import runner
     from fastrm.experiments.plan import Plan
+    from fastrm.studies import parity
 
     results = {}
     for domain, experiment in parity.experiments(folder, options.runs, profile).items():
@@ -77,9 +78,9 @@ def compute(folder: Path, options: argparse.Namespace, profile: str) -> list[Cur
 
 def ablate(folder: Path, options: argparse.Namespace) -> int:
     """Run once more with every quirk of the profile switched off, and print a Markdown table."""
-    from fastrm import parity
     from fastrm.bench.reports import ABLATION_HEAD, ablation_row
     from fastrm.config import Profile
+    from fastrm.studies import parity
 
     whole = compute(folder, options, parity.PROFILE)
     sys.stdout.write(ABLATION_HEAD + ablation_row(parity.PROFILE, whole, whole))

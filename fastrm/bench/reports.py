@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from fastrm.claims import Claim
-from fastrm.parity import LEVEL, WHERE, Comparison, Curves, Optimum, Speed, rejected
+from fastrm.studies.claim import Claim
+from fastrm.studies.parity import LEVEL, WHERE, Comparison, Curves, Optimum, Speed, rejected
 
 _COLOURS = {"holds": "green", "does not hold": "red", "not in this file": "dim"}
 

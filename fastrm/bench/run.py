@@ -123,7 +123,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
 def _judge(results: Results, folder: Path, quiet: bool) -> Path:
     """Judge the paper's claims and write them down."""
     from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
-    from fastrm.claims import judge
+    from fastrm.studies.judge import judge
 
     judged = [Judged(str(results.path), results.complete, judge(results))]
     path = folder / "claims.md"

@@ -14,7 +14,7 @@ from fastrm.experiments.experiment import Method
 from fastrm.experiments.monitor_files import NAME, write_monitor
 from fastrm.experiments.plan import Plan
 from fastrm.learners.training import Batch
-from fastrm.published import ALGORITHMS
+from fastrm.studies.published import ALGORITHMS
 
 _PUBLISHED = {ours: theirs for theirs, ours in ALGORITHMS.items()}
 

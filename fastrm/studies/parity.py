@@ -23,9 +23,9 @@ from fastrm.experiments.monitor_files import Monitor
 from fastrm.learners.training import train_many
 from fastrm.machines.machine import RewardMachine
 from fastrm.problems.compiler import Problem, compile
-from fastrm.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.results.dataset import Results
 from fastrm.results.stats import permutation_p
+from fastrm.studies.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.worlds.grid import GridMap
 
 Array = npt.NDArray[Any]

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from fastrm.claims.claim import LEARNERS, ONE, TASKS, TWO, Case, Claim, middle, number, percent, ratio, span
-from fastrm.evidence import Evidence
+from fastrm.studies.claim import LEARNERS, ONE, TASKS, TWO, Case, Claim, middle, number, percent, ratio, span
+from fastrm.studies.evidence import Evidence
 
 MARGIN = 0.005
 """Scores closer than this are not told apart: the medians of six runs scatter that much."""

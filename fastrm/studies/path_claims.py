@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from fastrm.claims.claim import TASKS, Case, Claim, number, percent, span
-from fastrm.evidence import Evidence
+from fastrm.studies.claim import TASKS, Case, Claim, number, percent, span
+from fastrm.studies.evidence import Evidence
 
 APPENDIX_SHORTEST, APPENDIX_NEAREST = (20, 26, 32), (20, 27, 40)
 BOOLEAN = ("qrm-bool", "crm-bool", "crm-rs-bool")

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fastrm.claims import paths, speed
-from fastrm.claims.claim import ONE, TASKS, TWO, Case, Claim
 from fastrm.errors import ConfigError
-from fastrm.evidence import Evidence
 from fastrm.results.dataset import Results
-
-__all__ = ["Case", "Claim", "judge"]
+from fastrm.studies import path_claims, speed_claims
+from fastrm.studies.claim import ONE, TASKS, TWO, Claim
+from fastrm.studies.evidence import Evidence
 
 
 def judge(results: Results) -> list[Claim]:
@@ -30,8 +28,8 @@ def judge(results: Results) -> list[Claim]:
         When the file has none of the paper's tasks and methods.
     """
     evidence = Evidence(results)
-    claims = [judge_one(evidence) for judge_one in paths.CLAIMS]
-    timed = [judge_one(evidence) for judge_one in speed.CLAIMS]
+    claims = [judge_one(evidence) for judge_one in path_claims.CLAIMS]
+    timed = [judge_one(evidence) for judge_one in speed_claims.CLAIMS]
     if not len(results["step"]):  # no ticks: nothing is known about who is faster
         timed = [replace(claim, cases=()) for claim in timed]
     judged = [claim if claim.cases else replace(claim, numbers="", reason="") for claim in (*claims, *timed)]
