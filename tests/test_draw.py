@@ -12,8 +12,8 @@ from PIL import Image
 from fastrm import ConfigError, GridMap, RewardMachine, compile, train
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
-from fastrm.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
-from fastrm.pictures import draw_learning, visits
+from fastrm.pictures.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
+from fastrm.pictures.policies import draw_learning, visits
 from fastrm.problems.replay import replay
 
 ANY_ORDER = (

@@ -11,7 +11,7 @@ from fastrm.exact.solve import value_range
 from fastrm.experiments.episode_logs import log_path, write_log
 from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan
-from fastrm.figures import figures_of, start_sweep
+from fastrm.pictures.figures import figures_of, start_sweep
 from fastrm.studies.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
 
 SETTINGS = {

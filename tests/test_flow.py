@@ -8,7 +8,7 @@ ORDER = [
     "errors", "textfile", "arrays", "config", "machines.language.expressions", "machines.language.draft",
     "machines.language.rm_format", "machines.language.reference_format", "machines.language.formats",
     "machines.automaton", "machines.reward_kinds", "machines.task_terms", "machines.ltlf", "machines.machine",
-    "graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
+    "pictures.graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
     "experiments.monitor_files", "studies.published", "kernels", "problems.terrain", "problems.tabulate",
     "problems.compatibility", "problems.steps_to_go", "problems.compiler", "learners.options", "exact.rational",
     "exact.slip", "exact.paths", "exact.ties", "exact.solve", "exact.unit", "exact.thresholds", "exact.guarantees",
@@ -16,8 +16,9 @@ ORDER = [
     "results.provenance", "experiments.experiment", "experiments.plan", "results.hdf5", "results.disk",
     "results.store", "results.dataset", "experiments.batches", "experiments.episode_logs", "experiments.runner",
     "studies.evidence", "studies.claim", "studies.path_claims", "studies.speed_claims", "studies.judge",
-    "studies.parity", "palette", "problems.episode", "problems.replay", "studies.findings", "plots", "figures",
-    "pictures", "movie", "textplot", "map_views", "env.named_problems", "env.single", "env.vector", "env", "bench",
+    "studies.parity", "pictures.style", "problems.episode", "problems.replay", "studies.findings",
+    "pictures.plots", "pictures.figures", "pictures.policies", "pictures.animation", "pictures.text_curves",
+    "pictures.map_views", "env.named_problems", "env.single", "env.vector", "env", "bench",
 ]  # fmt: skip
 
 

@@ -13,10 +13,10 @@ from test_claims import make_file, make_plan
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
 from fastrm.experiments.experiment import Method
-from fastrm.figures import figures_of
-from fastrm.plots import COLOURS, LINES, learning_curves
+from fastrm.pictures.figures import figures_of
+from fastrm.pictures.plots import COLOURS, LINES, learning_curves
+from fastrm.pictures.text_curves import curves_as_text
 from fastrm.results.stats import band, censored_percentile
-from fastrm.textplot import curves_as_text
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path
 
 
 def test_without_matplotlib_the_curves_are_printed(results, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("fastrm.plots.have_matplotlib", lambda: False)
+    monkeypatch.setattr("fastrm.pictures.plots.have_matplotlib", lambda: False)
     assert main(["plot", str(results.path), "--out", str(tmp_path / "x")]) == 0
     printed = capsys.readouterr()
     assert "2a2b2c, task a-b-c: median score" in printed.out and "pip install 'fastrm[plot]'" in printed.err
@@ -164,7 +164,7 @@ def test_censored_percentiles_agree_with_numpy_where_nothing_is_censored():
 
 
 def test_more_setups_and_maps_than_fit_get_further_figures(results, monkeypatch):
-    monkeypatch.setattr("fastrm.figures.MAX_SETUPS", 1)
-    monkeypatch.setattr("fastrm.figures.MAX_MAPS", 3)
+    monkeypatch.setattr("fastrm.pictures.figures.MAX_SETUPS", 1)
+    monkeypatch.setattr("fastrm.pictures.figures.MAX_MAPS", 3)
     names = [name for name, _ in figures_of(results)]
     assert names == ["all-maps", "one-map", "all-maps-2", "one-map-2", "map-appendix", "maps", "maps-2"]

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import graph
+from fastrm.pictures import graph
 
 grid = fastrm.GridMap.parse("""
 XXXXXXXXXXX

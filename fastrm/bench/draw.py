@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _draw_machine(options: argparse.Namespace, form: str) -> None:
-    from fastrm import graph, plots
+    from fastrm.pictures import graph, plots
 
     machine = read_machine(options)
     if form in TEXT_FORMS:
@@ -63,7 +63,7 @@ def _draw_machine(options: argparse.Namespace, form: str) -> None:
 
 
 def _draw_on_map(options: argparse.Namespace, form: str) -> None:
-    from fastrm import plots
+    from fastrm.pictures import plots
 
     if form in ("dot", "mmd"):
         raise ConfigError(f"--out {options.out}: {form} is for machines; a map is drawn as png, pdf or svg")
@@ -72,8 +72,8 @@ def _draw_on_map(options: argparse.Namespace, form: str) -> None:
         plots.save(plots.draw_maps([(Path(options.map).stem, grid)]), options.out)
         return
     from fastrm.learners.training import train
-    from fastrm.movie import save_episode
-    from fastrm.pictures import draw_learning
+    from fastrm.pictures.animation import save_episode
+    from fastrm.pictures.policies import draw_learning
     from fastrm.problems.compiler import compile
 
     problem = compile(grid, read_machine(options), options.profile, options.metric)

@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run what is missing, compare, print and draw; exit code 1 where equality is rejected."""
-    from fastrm import plots
     from fastrm.bench.reports import print_optima, print_parity, print_speeds
     from fastrm.experiments.experiment import reference_folder
     from fastrm.experiments.runner import Interrupted
+    from fastrm.pictures import plots
     from fastrm.studies import parity
 
     folder = reference_folder(options.reference)

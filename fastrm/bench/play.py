@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
-    from fastrm.map_views import show
+    from fastrm.pictures.map_views import show
     from fastrm.problems.episode import Walk
 
     walk, total = Walk(problem), 0.0

@@ -41,8 +41,8 @@ def folder_of(file: Path) -> Path:
 
 def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) -> list[Path]:
     """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
-    from fastrm import plots
-    from fastrm.figures import figures_of
+    from fastrm.pictures import plots
+    from fastrm.pictures.figures import figures_of
 
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path}: no curves to draw (no runs, or shorter than a tick)")
@@ -72,7 +72,7 @@ def write_summary(results: Results, path: Path) -> None:
 
 def print_curves(results: Results) -> None:
     """Print the learning curves as text."""
-    from fastrm.textplot import ASCII_BARS, BARS, curves_as_text
+    from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
 
     try:
         BARS.encode(sys.stdout.encoding or "ascii")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastrm.errors import ConfigError
-from fastrm.palette import object_colour
+from fastrm.pictures.style import object_colour
 from fastrm.problems.compiler import Problem
 from fastrm.problems.replay import Cell, replay
 

@@ -12,7 +12,7 @@ from fastrm.errors import ConfigError
 from fastrm.kernels import vector
 from fastrm.kernels.tables import N_ACTIONS
 from fastrm.learners.training import Run
-from fastrm.plots import draw_map, new_figure, put_title, style
+from fastrm.pictures.plots import draw_map, new_figure, put_title, style
 from fastrm.problems.compiler import Problem
 from fastrm.problems.replay import replay
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm import graph
 from fastrm.errors import ConfigError
 from fastrm.experiments.experiment import Method
 from fastrm.machines.machine import RewardMachine
-from fastrm.palette import object_colour
+from fastrm.pictures import graph
+from fastrm.pictures.style import object_colour
 from fastrm.results.dataset import Results
 from fastrm.results.stats import band
 from fastrm.studies.parity import Curves

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.palette import object_colour, rgb
+from fastrm.pictures.style import object_colour, rgb
 from fastrm.worlds import fences
 from fastrm.worlds.grid import GridMap
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastrm.errors import ConfigError
 from fastrm.experiments.experiment import Method
-from fastrm.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
+from fastrm.pictures.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
 from fastrm.results.dataset import Results
 from fastrm.studies.findings import Point, short_names, sweep
 from fastrm.worlds.grid import GridMap
