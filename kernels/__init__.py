@@ -1,20 +1,19 @@
 """Everything that is jitted: integers and arrays in, integers and arrays out.
 
-Imported as ``fastrm.kernels``. No module here imports the rest of fastrm; ``fastrm.problems.compiler`` is the way in.
+Imported as ``fastrm.kernels``. No module here imports the rest of fastrm; ``fastrm.problems`` is the way in.
 """
 
 if __name__ != "fastrm.kernels":
     raise ImportError(f"these kernels belong to fastrm: import fastrm.kernels, not {__name__}")
 
+import importlib
+import pkgutil
+
 from fastrm.kernels import _jit
 
 compile_lock = _jit.compile_lock
 
-with _jit.house_cache():
-    from fastrm.kernels import agents, crm, dp, expected, grid, hrm, policy  # noqa: I001
-    from fastrm.kernels import product, qrm, rng, rollout, simd, tables, td
-
-__all__ = [
-    "agents", "compile_lock", "crm", "dp", "expected", "grid", "hrm", "policy", "product", "qrm", "rng", "rollout",
-    "simd", "tables", "td",
-]  # fmt: skip
+with _jit.house_cache():  # every module of this folder, so that the machine code of none is made anew in each process
+    __all__ = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "_jit")
+    for _name in __all__:
+        importlib.import_module(f"fastrm.kernels.{_name}")

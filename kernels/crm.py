@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.agents import begin_episode, end_episode, mark_image, narrow_by, record
+from fastrm.kernels.contracts import BLOCK, NOTHING, event_of, next_of
+from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, record
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import column_ties
-from fastrm.kernels.tables import BLOCK, NOTHING, event_of, next_of
 from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
 
 _0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)

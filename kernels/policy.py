@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import part
+from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.rng import HALF, LOW, draw
-from fastrm.kernels.tables import N_ACTIONS
 
 _SLOTS, _MASKS, _0 = np.uint64(12), np.uint64(2**N_ACTIONS), np.uint64(0)
 _1, _3, _HALFWAY = np.uint64(1), np.uint64(N_ACTIONS - 1), np.uint64(2**31)

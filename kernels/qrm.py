@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit
-from fastrm.kernels.agents import begin_episode, end_episode, record
+from fastrm.kernels.contracts import event_of, next_of
+from fastrm.kernels.episode import begin_episode, end_episode, record
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
-from fastrm.kernels.tables import event_of, next_of
 from fastrm.kernels.td import td
 
 _1, _4 = np.uint64(1), np.uint64(4)

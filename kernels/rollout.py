@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit
-from fastrm.kernels.tables import LIVE, N_ACTIONS
+from fastrm.kernels.contracts import LIVE, N_ACTIONS
 
 
 @jit

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from fastrm.kernels.tables import BLOCK, N_ACTIONS
+from fastrm.kernels.contracts import BLOCK, N_ACTIONS
 
 _INDEX = ir.IntType(32)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import part
+from fastrm.kernels.contracts import BLOCK, N_ACTIONS
 from fastrm.kernels.simd import td_block
-from fastrm.kernels.tables import BLOCK, N_ACTIONS
 
 _BLOCK = np.uint64(BLOCK)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, FastrmError, GridMap, compile, guarantee, hrm_fixed_point, lint, solve, task
-from fastrm.kernels.tables import LIVE
+from fastrm.kernels.contracts import LIVE
 
 PROBLEMS = 500
 LAYOUTS = [{}, {"walls": 0.15}, {"walls": 0.3}, {"layout": "rooms"}, {"layout": "maze"}, {"layout": "deceptive"}]

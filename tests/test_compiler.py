@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile
-from fastrm.kernels.tables import FAILURE, LIVE, SUCCESS
+from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines.machine import KINDS
 from fastrm.problems.terrain import _Classes
 

@@ -27,7 +27,7 @@ from fastrm import (
 )
 from fastrm.exact.rational import as_written
 from fastrm.exact.solve import solve_rewards
-from fastrm.kernels.tables import LIVE, SUCCESS
+from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.machines.language.formats import read
 from fastrm.machines.reward_kinds import PAPER_KINDS
 

@@ -11,7 +11,7 @@ from fastrm import run as fastrm_run
 from fastrm.bench.__main__ import main
 from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan
-from fastrm.kernels.tables import SUCCESS
+from fastrm.kernels.contracts import SUCCESS
 
 TOML = """
 name = "small"

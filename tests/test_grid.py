@@ -3,7 +3,7 @@
 import numpy as np
 
 from fastrm import GridMap
-from fastrm.kernels import grid as kernel
+from fastrm.kernels import distances
 from fastrm.problems.terrain import Terrain
 
 import naive
@@ -19,7 +19,7 @@ def test_a_batch_of_agents_moves_like_the_oracle_and_reads_its_labels():
     label = np.empty(500, dtype=np.uint8)
     for _ in range(20):
         before, a = s.copy(), rng.integers(0, 4, size=500)
-        kernel.step(terrain.next_s, terrain.labels(), s, a, label)
+        distances.step(terrain.next_s, terrain.labels(), s, a, label)
         for i in range(500):
             there = world.move(cells[before[i]], int(a[i]))
             assert cells[s[i]] == there and chr(label[i]) == world.tile[there]

@@ -10,7 +10,7 @@ from problems import machines, maps
 
 from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile
 from fastrm.kernels import rng
-from fastrm.kernels.agents import AGENT
+from fastrm.kernels.episode import AGENT
 from fastrm.learners.options import option_pairs
 from fastrm.learners.training import ALGOS, Batch, train, train_many
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from fastrm.config import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
-from fastrm.kernels.tables import LIVE
+from fastrm.kernels.contracts import LIVE
 from fastrm.pictures.map_views import paint, show
 from fastrm.problems.compiler import Problem
 from fastrm.problems.episode import Walk

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastrm.config import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
-from fastrm.kernels import vector
+from fastrm.kernels import environments
 from fastrm.problems.compiler import Problem
 from fastrm.problems.terrain import ACTIONS
 
@@ -79,8 +79,10 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self._episode += begins
         next_first = self._first[(self._episode - 1) % len(self._first)]
         reward, ends, cut = np.empty(self.num_envs), *(np.empty(self.num_envs, dtype=np.bool_) for _ in range(2))
-        vector.step(self.problem.tables, self.episode_limit, chosen, self._s, self._u, next_first, self._t, self._over,
-                    reward, ends, cut, self._event)  # fmt: skip
+        environments.step(
+            self.problem.tables, self.episode_limit, chosen, self._s, self._u, next_first, self._t, self._over, reward,
+            ends, cut, self._event,
+        )  # fmt: skip
         return self._observations(), reward, ends, cut, self._infos(self._event >= 0)
 
     def _observations(self) -> Array:

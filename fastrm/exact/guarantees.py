@@ -18,8 +18,8 @@ from fastrm.exact import thresholds
 from fastrm.exact.paths import Cell, as_cells
 from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import Solution, check_request, solve
-from fastrm.kernels import dp
-from fastrm.kernels.tables import LIVE, N_ACTIONS
+from fastrm.kernels import search
+from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS
 from fastrm.problems.compiler import Problem
 from fastrm.problems.steps_to_go import distances
 
@@ -128,12 +128,12 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     solution = solve(problem, gamma, machine)
     tables, goal = problem.tables, solution.shortest
     direct = np.empty(solution.optimal.shape, dtype=np.uint8)
-    dp.direct_actions(tables, distances(tables), False, direct)
+    search.direct_actions(tables, distances(tables), False, direct)
     pairs = _reachable(solution)
     shortest = not (solution.optimal & ~direct).reshape(-1)[pairs].any()
     remaining = distances(tables, solution.optimal)
     fewest = int(remaining[tables.start, solution.first_u])
-    length = fewest if fewest < dp.FAR else None
+    length = fewest if fewest < FAR else None
     if shortest:
         verdict = "shortest"
     elif length is None:  # certain even among candidates: all optimal actions are among them
@@ -147,7 +147,7 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     if gamma == 1:  # not every action that keeps the value earns it
         ways = np.left_shift(1, solution.policy).astype(np.uint8)
     elif verdict.startswith("detour"):
-        dp.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
+        search.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
         ways &= solution.optimal
     else:
         ways = solution.optimal
@@ -166,7 +166,7 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
 def _reachable(solution: Solution) -> Array:
     """Return the pairs that optimal actions can lead to."""
     seen, queue = (np.empty(solution.optimal.size, dtype=dtype) for dtype in (np.uint8, np.int64))
-    count = dp.reach(solution.tables, solution.optimal, solution.first_u, seen, queue)
+    count = search.reach(solution.tables, solution.optimal, solution.first_u, seen, queue)
     return queue[:count]
 
 

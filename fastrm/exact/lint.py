@@ -12,7 +12,7 @@ from fastrm.exact.guarantees import guarantee
 from fastrm.exact.paths import as_cells, follow
 from fastrm.exact.rational import as_written
 from fastrm.exact.solve import check_gamma, solve_rewards
-from fastrm.kernels.tables import LIVE
+from fastrm.kernels.contracts import LIVE
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.machine import RewardMachine, structural_faults
 from fastrm.problems.compatibility import check_features, leaves_read

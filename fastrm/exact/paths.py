@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fastrm.kernels.tables import LIVE, SUCCESS, Tables
+from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
 from fastrm.problems.compiler import Problem
 
 Array = npt.NDArray[Any]

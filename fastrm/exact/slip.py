@@ -1,7 +1,7 @@
 """Optimal values where moves slip, as expectations, with a proven bound on their error.
 
 Alternating sweeps of value iteration go on until the values hardly move. The optimum then lies within v - B and v + B,
-where B is the largest discounted sum of residuals, rounding included, that play can collect (see `kernels.expected`).
+where B is the largest discounted sum of residuals, rounding included, that play can collect (see the kernel).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError
-from fastrm.kernels import expected
-from fastrm.kernels.tables import Tables
+from fastrm.kernels import slip_values
+from fastrm.kernels.contracts import Tables
 from fastrm.problems.compiler import Problem
 
 Array = npt.NDArray[Any]
@@ -27,11 +27,11 @@ def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) ->
     value = np.zeros((len(tables.next_s), reward.shape[1]))
     residual, error = np.empty_like(value), np.empty_like(value)
     for count in range(_SWEEPS):
-        if expected.sweep(tables, reward, gamma, slip, value, count % 2 == 0) <= 1e-15:
+        if slip_values.sweep(tables, reward, gamma, slip, value, count % 2 == 0) <= 1e-15:
             break
-    expected.enclose(tables, reward, gamma, slip, value, residual, error)
+    slip_values.enclose(tables, reward, gamma, slip, value, residual, error)
     mask = np.empty((len(value), tables.n_u), dtype=np.uint8)
-    expected.candidates(tables, reward, gamma, slip, value, error, mask)
+    slip_values.candidates(tables, reward, gamma, slip, value, error, mask)
     return value, error, mask
 
 

@@ -22,8 +22,8 @@ from fastrm.errors import ConfigError
 from fastrm.exact.paths import Cell, as_cells, follow
 from fastrm.exact.slip import expected_values
 from fastrm.exact.ties import settle, settle_by_steps
-from fastrm.kernels import dp
-from fastrm.kernels.tables import N_ACTIONS, SUCCESS, Tables
+from fastrm.kernels import arrival, search, values
+from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
 from fastrm.problems.compiler import Problem, check_problem
 from fastrm.problems.steps_to_go import distances
 
@@ -140,13 +140,13 @@ class Solution:
         return steps / success if success > 0 else math.inf
 
     def _play(self, epsilon: float, worth: Array, horizon: int) -> tuple[float, float, float, float]:
-        """Push the distribution over pairs forward in time; see `dp.arrival`."""
+        """Push the distribution over pairs forward in time; see `arrival.arrival`."""
         check_number("epsilon", epsilon, 0, 1)
         if epsilon == 0 and self.problem.slip == 0 and self.pairs[1] is not None:
             return 0.0, 0.0, 0.0, 0.0  # a loop never ends
         to_end = distances(self.tables, any_end=True)
         scratch = [np.empty(to_end.shape) for _ in range(4)]
-        found = dp.arrival(
+        found = arrival.arrival(
             self.tables, worth, self.policy, self.first_u, float(epsilon), self.problem.slip, horizon, 1e-13, to_end,
             *scratch,
         )  # fmt: skip
@@ -186,7 +186,7 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
         return best
     offset = problem.potential[:, : problem.tables.n_u]  # a potential shifts values and changes no optimal action
     value = best.value - offset
-    return replace(best, value=value, error=best.error + dp.EPS * (np.abs(offset) + np.abs(value)))
+    return replace(best, value=value, error=best.error + values.EPS * (np.abs(offset) + np.abs(value)))
 
 
 def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 0) -> Solution:
@@ -200,14 +200,14 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
                         highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
     value, policy, error = value_and_policy(tables, reward, gamma)
     mask = np.empty(policy.shape, dtype=np.uint8)
-    dp.candidates(tables, reward, gamma, value, error, mask)
+    values.candidates(tables, reward, gamma, value, error, mask)
     undecided = None
     if gamma == 1.0 or not settle_by_steps(problem, reward, machine, mask):
         undecided = settle(problem, reward, gamma, machine, policy, mask)
     chosen = mask
     if gamma == 1.0:  # an action may keep its value for ever without earning it: head for the end where there is one
         to_end, ending = distances(tables, mask, any_end=True), np.empty_like(mask)
-        dp.direct_actions(tables, to_end, True, ending)
+        search.direct_actions(tables, to_end, True, ending)
         chosen = np.where(mask & ending, mask & ending, mask)
         error[...] = np.nan
     return Solution(
@@ -239,7 +239,7 @@ def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
     else:
         value = value_and_policy(tables, problem.plain, float(gamma))[0]
     shifted = value[:, :n_u] - (0.0 if problem.potential is None else problem.potential[:, :n_u])
-    hopeful = shifted[distances(tables)[:, :n_u] < dp.FAR]
+    hopeful = shifted[distances(tables)[:, :n_u] < FAR]
     return float(hopeful.min()), float(hopeful.max())
 
 
@@ -279,15 +279,15 @@ def _iterate(tables: Tables, reward: Array, gamma: float, value: Array, policy: 
     """Sweep until the values hardly move, then improve the policy until nothing is better."""
     forwards, change, count = True, 1.0, 0
     while change > 1e-7 and count < _SWEEPS:
-        change = dp.sweep(tables, reward, gamma, value, policy, forwards)
+        change = values.sweep(tables, reward, gamma, value, policy, forwards)
         forwards, count = not forwards, count + 1
     order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
     for _ in range(_ROUNDS):
-        dp.evaluate(tables, reward, gamma, policy, value, error, order, seen)
-        if not dp.improve(tables, reward, gamma, value, policy):
+        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
+        if not values.improve(tables, reward, gamma, value, policy):
             break
     above = np.empty_like(value)
-    dp.excess(tables, reward, gamma, value, above)
+    values.excess(tables, reward, gamma, value, above)
     np.maximum(error, above, out=error)
 
 
@@ -296,7 +296,7 @@ def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: A
     forwards = True
     for count in range(2 * policy.size + 10):
         before = value.copy() if count >= policy.size else None
-        if dp.sweep(tables, reward, 1.0, value, policy, forwards) == 0.0:
+        if values.sweep(tables, reward, 1.0, value, policy, forwards) == 0.0:
             return
         forwards = not forwards
         if before is not None and (value > before).any():

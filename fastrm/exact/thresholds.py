@@ -29,8 +29,8 @@ from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written, path_return
 from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import solve_rewards, value_and_policy
-from fastrm.kernels import dp
-from fastrm.kernels.tables import SUCCESS, Tables
+from fastrm.kernels import values
+from fastrm.kernels.contracts import FAR, SUCCESS, Tables
 from fastrm.machines.language.expressions import constant
 from fastrm.problems.compiler import Problem
 from fastrm.problems.steps_to_go import distances
@@ -144,10 +144,10 @@ def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: i
     distance = distances(tables)
     flat = distance[:, : tables.n_u].reshape(-1)
     order = np.argsort(flat, kind="stable")
-    order = order[flat[order] < dp.FAR]
+    order = order[flat[order] < FAR]
     value = np.empty(distance.shape)
     policy = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int8)
-    dp.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
+    values.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
     u = int(tables.first_u[machine])
     path, _, _ = follow(tables, policy, u)
     return float(value[tables.start, u]), path

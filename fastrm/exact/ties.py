@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.exact.rational import Move, as_written, optimal_moves
-from fastrm.kernels import dp
-from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels import search
+from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
 from fastrm.problems.compiler import Problem
 from fastrm.problems.steps_to_go import distances
 
@@ -39,8 +39,8 @@ def settle_by_steps(problem: Problem, reward: Array, machine: int, mask: Array) 
     if ends.size != 1 or ends[0] <= 0 or on_the_way[live].any() or (on_the_way > 0).any():
         return False
     distance, direct = distances(tables), np.empty_like(mask)
-    dp.direct_actions(tables, distance, False, direct)
-    hopeful = distance[:, mine] < dp.FAR
+    search.direct_actions(tables, distance, False, direct)
+    hopeful = distance[:, mine] < FAR
     mask[:, mine] = np.where(hopeful, direct[:, mine], mask[:, mine])
     return True
 
@@ -53,7 +53,7 @@ def settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: 
     tables = problem.tables
     n_u = tables.n_u
     seen, queue = np.empty(policy.size, dtype=np.uint8), np.empty(policy.size, dtype=np.int64)
-    count = dp.reach(tables, mask, int(tables.first_u[machine]), seen, queue)
+    count = search.reach(tables, mask, int(tables.first_u[machine]), seen, queue)
     pairs = queue[:count]
     here = mask.reshape(-1)[pairs]
     if not (here & (here - 1)).any():
@@ -62,7 +62,7 @@ def settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: 
         return "gamma = 1 leaves the order of rewards open; every path of equal reward counts as optimal"
     if count > EXACT_LIMIT:
         direct = np.empty_like(mask)
-        dp.direct_actions(tables, distances(tables), False, direct)
+        search.direct_actions(tables, distances(tables), False, direct)
         if not (here & ~direct.reshape(-1)[pairs]).any():
             return None  # whichever of them is optimal, it begins a shortest path
         return (

@@ -20,8 +20,8 @@ from fastrm.errors import ConfigError
 from fastrm.exact.paths import Cell, as_cells, follow_option
 from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import Solution, check_request, highest_action, solve, value_and_policy
-from fastrm.kernels import dp
-from fastrm.kernels.tables import LIVE, SUCCESS
+from fastrm.kernels import values
+from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.learners.options import build_options, learned_rewards
 from fastrm.problems.compiler import Problem
 
@@ -109,7 +109,7 @@ def hrm_fixed_point(
     )  # every option is a state of its own
     value_of, guess, error = value_and_policy(as_states, options.reward, gamma)
     mask = np.empty(guess.shape, dtype=np.uint8)
-    dp.candidates(as_states, options.reward, gamma, value_of, error, mask)
+    values.candidates(as_states, options.reward, gamma, value_of, error, mask)
     policy = highest_action(mask)
 
     known: dict[tuple[int, int], list[_Outcome]] = {}

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fastrm.arrays import aligned_full
 from fastrm.config import LearnerConfig
+from fastrm.kernels.contracts import BLOCK
 from fastrm.kernels.hrm import Options
-from fastrm.kernels.tables import BLOCK
 from fastrm.problems.compiler import Problem
 
 Array = npt.NDArray[Any]

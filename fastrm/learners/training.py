@@ -15,8 +15,8 @@ from fastrm.config import LearnerConfig, check_choice, check_whole
 from fastrm.errors import ConfigError, did_you_mean
 from fastrm.exact.unit import optimal_arps
 from fastrm.kernels import crm, hrm, qrm, rng, rollout
-from fastrm.kernels.agents import AGENT, EPISODE, TASK, Log, Rule, begin
-from fastrm.kernels.tables import N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import N_ACTIONS, SUCCESS
+from fastrm.kernels.episode import AGENT, EPISODE, TASK, Log, Rule, begin
 from fastrm.learners.options import build_options, learned_rewards
 from fastrm.problems.compiler import Problem, check_problem
 

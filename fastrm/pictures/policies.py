@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import ConfigError
-from fastrm.kernels import vector
-from fastrm.kernels.tables import N_ACTIONS
+from fastrm.kernels import environments
+from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners.training import Run
 from fastrm.pictures.plots import draw_map, new_figure, put_title, style
 from fastrm.problems.compiler import Problem
@@ -44,7 +44,7 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     for _ in range(_STEPS):
         allowed = best[s, u] | (random.random(n) < epsilon)[:, None]
         actions = np.argmax(allowed * (1.0 + random.random((n, N_ACTIONS))), axis=1)  # ties are broken at random
-        vector.step(tables, episode_limit, actions, s, u, first, t, over, reward, ends, cut, event)
+        environments.step(tables, episode_limit, actions, s, u, first, t, over, reward, ends, cut, event)
         live = u < tables.n_u
         np.add.at(count, (s[live], u[live]), 1)
     return count

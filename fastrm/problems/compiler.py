@@ -17,9 +17,9 @@ import numpy.typing as npt
 from fastrm.arrays import aligned_full
 from fastrm.config import Profile, check_number
 from fastrm.errors import ConfigError, MachineError, MapError
-from fastrm.kernels import product
-from fastrm.kernels.grid import UNREACHED
-from fastrm.kernels.tables import BLOCK, Tables
+from fastrm.kernels import search
+from fastrm.kernels.contracts import BLOCK, Tables
+from fastrm.kernels.distances import UNREACHED
 from fastrm.machines.language.expressions import TO_GO, Number
 from fastrm.machines.machine import RewardMachine
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
@@ -209,5 +209,5 @@ def _assemble(
 
 def _shortest(tables: Tables, u: int) -> int:
     pairs = len(tables.next_s) * tables.n_u
-    _, length = product.explore(tables, u, np.empty(pairs, np.int32), np.empty(pairs, np.int64))
+    _, length = search.explore(tables, u, np.empty(pairs, np.int32), np.empty(pairs, np.int64))
     return -1 if length == UNREACHED else int(length)

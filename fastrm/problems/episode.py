@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fastrm.kernels.tables import LIVE, SUCCESS
+from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.problems.compiler import Problem
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fastrm.errors import ConfigError
-from fastrm.kernels.tables import N_ACTIONS
+from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.problems.compiler import Problem
 from fastrm.problems.episode import Walk
 

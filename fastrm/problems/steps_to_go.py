@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.kernels import dp
-from fastrm.kernels.tables import N_ACTIONS, Tables
+from fastrm.kernels import search
+from fastrm.kernels.contracts import FAR, N_ACTIONS, Tables
 from fastrm.machines.machine import RewardMachine
 
 Array = npt.NDArray[Any]
@@ -24,14 +24,14 @@ Array = npt.NDArray[Any]
 def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) -> Array:
     """Return the fewest steps from every pair to a success (or any end), by the marked actions or by all.
 
-    int32 [n_s, n_cols], `dp.FAR` where there is no way.
+    int32 [n_s, n_cols], `FAR` where there is no way.
     """
     if mask is None:
         mask = np.full((len(tables.next_s), tables.n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
     n_s, n_u = mask.shape
     distance = np.empty((n_s, tables.reward.shape[1]), dtype=np.int32)
     scratch = (np.empty(n, dtype=np.int64) for n in (n_s + 1, n_s * N_ACTIONS, n_s * n_u))
-    dp.steps_to_go(tables, mask, any_end, distance, *scratch)
+    search.steps_to_go(tables, mask, any_end, distance, *scratch)
     return distance
 
 
@@ -40,7 +40,7 @@ def steps_to_go(tables: Tables, machines: Sequence[RewardMachine]) -> list[Array
     steps, found, first = distances(tables), [], 0
     for machine in machines:
         mine = steps[:, first : first + len(machine.states)].astype(np.float64)
-        hopeless = mine >= dp.FAR
+        hopeless = mine >= FAR
         longest = mine[~hopeless].max(initial=1.0)
         mine[hopeless] = longest**2 + 1
         ends = np.zeros((len(mine), len(machine.terminals)))

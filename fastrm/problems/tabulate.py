@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastrm.config import Profile
 from fastrm.errors import MachineError, place
-from fastrm.kernels.tables import FAILURE, LIVE, SUCCESS
+from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines.language.draft import Edge
 from fastrm.machines.language.expressions import TO_GO, Otherwise, evaluate, leaves
 from fastrm.machines.machine import RewardMachine, describe

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.config import check_choice
-from fastrm.kernels import grid as kernel
+from fastrm.kernels import distances
 from fastrm.machines.language.expressions import TO_GO, Feature, Proposition, write
 from fastrm.worlds.grid import GridMap
 
@@ -54,8 +54,8 @@ class Terrain:
         everywhere = np.where(passable, here + offsets, here).astype(np.uint32).reshape(-1, 4)
         start = grid.start[0] * width + grid.start[1]
         distance = np.empty(height * width, dtype=np.int32)
-        kernel.flood(everywhere, np.array([start], dtype=np.uint32), distance, np.empty(height * width, np.uint32))
-        reached = np.flatnonzero(distance != kernel.UNREACHED)
+        distances.flood(everywhere, np.array([start], dtype=np.uint32), distance, np.empty(height * width, np.uint32))
+        reached = np.flatnonzero(distance != distances.UNREACHED)
         number = np.zeros(height * width, dtype=np.uint32)
         number[reached] = np.arange(reached.size, dtype=np.uint32)
         cells = np.stack(np.divmod(reached, width), axis=1).astype(np.int32)
@@ -94,13 +94,13 @@ class Terrain:
         distance = np.empty(len(self.cells), dtype=np.int32)
         rows, columns = (np.ascontiguousarray(axis) for axis in self.cells.T)
         if self.metric == "manhattan":
-            kernel.manhattan(rows, columns, targets[:, 0].copy(), targets[:, 1].copy(), distance)
+            distances.manhattan(rows, columns, targets[:, 0].copy(), targets[:, 1].copy(), distance)
             return distance
         width = self.grid.size[1]
         keys = self.cells[:, 0] * width + self.cells[:, 1]
         wanted = targets[:, 0] * width + targets[:, 1]
         sources = np.searchsorted(keys, wanted[np.isin(wanted, keys)]).astype(np.uint32)
-        kernel.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
+        distances.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
         return distance
 
     def closer(self, name: str, any_object: bool) -> Array:
@@ -108,7 +108,7 @@ class Terrain:
         marks = np.zeros(self.next_s.shape, dtype=np.uint8)
         which: Iterable[int | None] = range(len(self.objects(name))) if any_object else (None,)
         for only in which:
-            kernel.mark_closer(self.next_s, self.distance(name, only), marks)
+            distances.mark_closer(self.next_s, self.distance(name, only), marks)
         return marks
 
 

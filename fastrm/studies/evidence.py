@@ -18,7 +18,7 @@ from fastrm.exact.solve import solve
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.exact.unit import optimal_arps
 from fastrm.experiments.experiment import Method
-from fastrm.kernels.tables import SUCCESS
+from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners.hrm_fixed_point import hrm_fixed_point
 from fastrm.machines.machine import RewardMachine
 from fastrm.problems.compiler import Problem, compile

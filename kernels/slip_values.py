@@ -2,7 +2,7 @@
 
     q(s, u, a) = (1 - slip) w(s, u, a) + slip / 2 (w(s, u, a + 1) + w(s, u, a - 1)),   w = r + gamma v(s', u')
 
-Values are laid out as in `dp`.
+Values are laid out as in `values`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.dp import EPS, action_value
-from fastrm.kernels.tables import N_ACTIONS
+from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.kernels.values import EPS, action_value
 
 _SWEEPS = 2000
 

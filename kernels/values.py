@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.tables import LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.kernels.search import is_direct
 
 EPS = 2.0**-52  # twice the rounding error of one operation, which covers the rounding of the bounds themselves
-FAR = np.int32(2**30)  # steps to go where there is no way
 _EXCESS_SWEEPS = 2000
 
 
@@ -157,98 +157,6 @@ def excess(tables, reward, gamma, v, bound):
 
 
 @jit
-def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
-    """Overwrite `distance` int32 [n_s, n_cols] with the fewest marked actions from every pair to a success.
-
-    `mask` uint8 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
-    FAR where there is no way. Breadth-first search backwards from the ends; `first` int64 [n_s + 1], `moves_into` int64
-    [n_s * n_a] and `queue` int64 [n_s * n_u] are scratch: which moves, as s * n_a + a, lead into each cell.
-    """
-    n_s, n_u, n_moves = tables.next_s.shape[0], tables.n_u, tables.next_s.size
-    distance[:, :] = FAR
-    first[:] = 0
-    for x in range(n_moves):
-        first[tables.next_s[x // N_ACTIONS, x % N_ACTIONS] + 1] += 1
-    for s in range(n_s):
-        first[s + 1] += first[s]
-    for x in range(n_moves - 1, -1, -1):  # fills each cell's stretch from its end, leaving first[s + 1] at its start
-        s_next = tables.next_s[x // N_ACTIONS, x % N_ACTIONS]
-        first[s_next + 1] -= 1
-        moves_into[first[s_next + 1]] = x
-    tail = 0
-    for s in range(n_s):
-        for u in range(n_u):
-            for a in range(N_ACTIONS):
-                outcome = tables.outcome[tables.event[s, a], u]
-                if mask[s, u] >> a & 1 and (outcome == SUCCESS or (any_end and outcome != LIVE)):
-                    distance[s, u] = 1
-            if distance[s, u] == 1:
-                queue[tail] = s * n_u + u
-                tail += 1
-    head = 0
-    while head < tail:
-        s_next, u_next = queue[head] // n_u, queue[head] % n_u
-        head += 1
-        last = first[s_next + 2] if s_next + 2 <= n_s else n_moves
-        for k in range(first[s_next + 1], last):
-            s, a = moves_into[k] // N_ACTIONS, moves_into[k] % N_ACTIONS
-            e = tables.event[s, a]
-            quiet = e < tables.n_quiet  # only u_next itself leads to u_next
-            for u in range(u_next if quiet else 0, u_next + 1 if quiet else n_u):
-                if tables.delta[e, u] == u_next and mask[s, u] >> a & 1 and distance[s, u] == FAR:
-                    distance[s, u] = distance[s_next, u_next] + 1
-                    queue[tail] = s * n_u + u
-                    tail += 1
-
-
-@jit
-def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end, mass, gained, mass_next, gained_next):
-    """Return the expected reward per step of one episode of the epsilon-greedy policy, sum over t of P(T = t) / t.
-
-    The distribution over (s, u) is pushed forward in time together with the reward gained so far; what has not ended
-    after t steps adds less than its mass over t, and the sum stops when that falls below `tolerance` or at `horizon`.
-    `worth` float64 [n_e, n_cols] is what a move pays; pairs with `to_end` FAR never end an episode and are dropped; the
-    four float64 [n_s, n_cols] are scratch. Also returns what the mass that had not ended could at most have added, the
-    probability of success, and the sum of t P(success at t).
-    """
-    n_s, n_u = tables.next_s.shape[0], tables.n_u
-    mass[:, :] = 0.0
-    gained[:, :] = 0.0
-    mass[tables.start, u] = 1.0
-    total, left, t, success, steps = 0.0, 1.0, 0, 0.0, 0.0
-    while t < horizon and left > tolerance * (t + 1):
-        t += 1
-        mass_next[:, :] = 0.0
-        gained_next[:, :] = 0.0
-        left = 0.0
-        for s in range(n_s):
-            for v in range(n_u):
-                if mass[s, v] == 0.0:
-                    continue
-                for a in range(N_ACTIONS):
-                    turn = (a - policy[s, v]) & (N_ACTIONS - 1)
-                    straight = 1.0 - slip if turn == 0 else 0.0 if turn == 2 else 0.5 * slip
-                    share = epsilon / N_ACTIONS + (1.0 - epsilon) * straight
-                    if share == 0.0:
-                        continue
-                    e = tables.event[s, a]
-                    arrives = share * mass[s, v]
-                    brings = share * gained[s, v] + arrives * worth[e, v]
-                    if tables.outcome[e, v] != LIVE:
-                        total += brings / t
-                        if tables.outcome[e, v] == SUCCESS:
-                            success += arrives
-                            steps += arrives * t
-                    elif to_end[tables.next_s[s, a], tables.delta[e, v]] < FAR:
-                        mass_next[tables.next_s[s, a], tables.delta[e, v]] += arrives
-                        gained_next[tables.next_s[s, a], tables.delta[e, v]] += brings
-                        left += arrives
-        mass, mass_next = mass_next, mass
-        gained, gained_next = gained_next, gained
-    return total, left / (t + 1), success, steps
-
-
-@jit
 def improve(tables, reward, gamma, v, policy):
     """Replace every action by a clearly better one. `policy` is updated. Returns how many were replaced."""
     replaced = 0
@@ -292,31 +200,6 @@ def _value_and_slack(tables, reward, gamma, v, error, s, u, a):
 
 
 @jit
-def reach(tables, mask, u, seen, queue):
-    """List the pairs that marked actions lead to from the start cell in state u.
-
-    `seen` uint8 [n_s * n_u] and `queue` int64 [n_s * n_u] are overwritten. Returns the number of pairs.
-    """
-    n_u = tables.n_u
-    seen[:] = 0
-    queue[0] = tables.start * n_u + u
-    seen[queue[0]] = 1
-    head, tail = 0, 1
-    while head < tail:
-        s, v = queue[head] // n_u, queue[head] % n_u
-        head += 1
-        for a in range(N_ACTIONS):
-            e = tables.event[s, a]
-            if mask[s, v] >> a & 1 and tables.outcome[e, v] == LIVE:
-                x = np.int64(tables.next_s[s, a]) * n_u + tables.delta[e, v]
-                if not seen[x]:
-                    seen[x] = 1
-                    queue[tail] = x
-                    tail += 1
-    return tail
-
-
-@jit
 def best_shortest(tables, reward, gamma, distance, order, v, policy):
     """Find the best return of a shortest path from every pair; `order` lists the pairs by distance.
 
@@ -334,23 +217,3 @@ def best_shortest(tables, reward, gamma, distance, order, v, policy):
                     best = q
                     policy[s, u] = a
         v[s, u] = best
-
-
-@part
-def is_direct(tables, distance, any_end, s, u, a):
-    """Say whether an action is the first of a shortest path to a success (or any end)."""
-    e = tables.event[s, a]
-    if tables.outcome[e, u] != LIVE:
-        return (any_end or tables.outcome[e, u] == SUCCESS) and distance[s, u] == 1
-    return distance[tables.next_s[s, a], tables.delta[e, u]] == distance[s, u] - 1
-
-
-@jit
-def direct_actions(tables, distance, any_end, mask):
-    """Mark the actions that lower `distance` (see `steps_to_go`) by one. `mask` uint8 [n_s, n_u] is overwritten."""
-    for s in range(tables.next_s.shape[0]):
-        for u in range(tables.n_u):
-            mask[s, u] = 0
-            for a in range(N_ACTIONS):
-                if is_direct(tables, distance, any_end, s, u, a):
-                    mask[s, u] |= 1 << a

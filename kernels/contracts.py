@@ -15,6 +15,8 @@ LIVE, SUCCESS, FAILURE = 0, 1, 2  # what becomes of an episode
 
 NOTHING = np.uint64(2**64 - 1)  # no previous event, no option
 
+FAR = np.int32(2**30)  # steps to go where there is no way
+
 BLOCK = 4  # machine states are laid out in blocks of this many, a SIMD register of doubles
 
 

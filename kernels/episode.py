@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.tables import NOTHING, SUCCESS
+from fastrm.kernels.contracts import NOTHING, SUCCESS
 
 _0 = np.uint64(0)
 

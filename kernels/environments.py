@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastrm.kernels._jit import jit
-from fastrm.kernels.tables import LIVE
+from fastrm.kernels.contracts import LIVE
 
 
 @jit

@@ -1,0 +1,53 @@
+"""When and how episodes end: the distribution over cells and machine states, pushed forward in time."""
+
+from __future__ import annotations
+
+from fastrm.kernels._jit import jit
+from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+
+
+@jit
+def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end, mass, gained, mass_next, gained_next):
+    """Return the expected reward per step of one episode of the epsilon-greedy policy, sum over t of P(T = t) / t.
+
+    The distribution over (s, u) is pushed forward in time together with the reward gained so far; what has not ended
+    after t steps adds less than its mass over t, and the sum stops when that falls below `tolerance` or at `horizon`.
+    `worth` float64 [n_e, n_cols] is what a move pays; pairs with `to_end` FAR never end an episode and are dropped; the
+    four float64 [n_s, n_cols] are scratch. Also returns what the mass that had not ended could at most have added, the
+    probability of success, and the sum of t P(success at t).
+    """
+    n_s, n_u = tables.next_s.shape[0], tables.n_u
+    mass[:, :] = 0.0
+    gained[:, :] = 0.0
+    mass[tables.start, u] = 1.0
+    total, left, t, success, steps = 0.0, 1.0, 0, 0.0, 0.0
+    while t < horizon and left > tolerance * (t + 1):
+        t += 1
+        mass_next[:, :] = 0.0
+        gained_next[:, :] = 0.0
+        left = 0.0
+        for s in range(n_s):
+            for v in range(n_u):
+                if mass[s, v] == 0.0:
+                    continue
+                for a in range(N_ACTIONS):
+                    turn = (a - policy[s, v]) & (N_ACTIONS - 1)
+                    straight = 1.0 - slip if turn == 0 else 0.0 if turn == 2 else 0.5 * slip
+                    share = epsilon / N_ACTIONS + (1.0 - epsilon) * straight
+                    if share == 0.0:
+                        continue
+                    e = tables.event[s, a]
+                    arrives = share * mass[s, v]
+                    brings = share * gained[s, v] + arrives * worth[e, v]
+                    if tables.outcome[e, v] != LIVE:
+                        total += brings / t
+                        if tables.outcome[e, v] == SUCCESS:
+                            success += arrives
+                            steps += arrives * t
+                    elif to_end[tables.next_s[s, a], tables.delta[e, v]] < FAR:
+                        mass_next[tables.next_s[s, a], tables.delta[e, v]] += arrives
+                        gained_next[tables.next_s[s, a], tables.delta[e, v]] += brings
+                        left += arrives
+        mass, mass_next = mass_next, mass
+        gained, gained_next = gained_next, gained
+    return total, left / (t + 1), success, steps

@@ -1,0 +1,130 @@
+"""Breadth-first searches on the product of cells and machine states, whose pairs are numbered s * n_u + u."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastrm.kernels._jit import jit, part
+from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.distances import UNREACHED
+
+
+@jit
+def explore(tables, u, distance, queue):
+    """Search from the start cell in machine state `u`.
+
+    `distance` int32 [n_s * n_u] and `queue` int64 [n_s * n_u] are overwritten: steps from the start to every pair
+    (s, u), numbered s * n_u + u, and the pairs in the order of discovery. Returns the number of pairs reached and the
+    length of a shortest path to a success, UNREACHED if there is none.
+    """
+    distance[:] = UNREACHED
+    queue[0] = tables.start * tables.n_u + u
+    distance[queue[0]] = 0
+    shortest = UNREACHED
+    head, tail = 0, 1
+    while head < tail:
+        pair = queue[head]
+        head += 1
+        s, v = pair // tables.n_u, pair % tables.n_u
+        for a in range(N_ACTIONS):
+            e = tables.event[s, a]
+            if tables.outcome[e, v] != LIVE:
+                if tables.outcome[e, v] == SUCCESS:
+                    shortest = min(shortest, np.int32(distance[pair] + 1))
+                continue
+            pair_next = np.int64(tables.next_s[s, a]) * tables.n_u + tables.delta[e, v]
+            if distance[pair_next] == UNREACHED:
+                distance[pair_next] = distance[pair] + 1
+                queue[tail] = pair_next
+                tail += 1
+    return tail, shortest
+
+
+@jit
+def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
+    """Overwrite `distance` int32 [n_s, n_cols] with the fewest marked actions from every pair to a success.
+
+    `mask` uint8 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
+    FAR where there is no way. Breadth-first search backwards from the ends; `first` int64 [n_s + 1], `moves_into` int64
+    [n_s * n_a] and `queue` int64 [n_s * n_u] are scratch: which moves, as s * n_a + a, lead into each cell.
+    """
+    n_s, n_u, n_moves = tables.next_s.shape[0], tables.n_u, tables.next_s.size
+    distance[:, :] = FAR
+    first[:] = 0
+    for x in range(n_moves):
+        first[tables.next_s[x // N_ACTIONS, x % N_ACTIONS] + 1] += 1
+    for s in range(n_s):
+        first[s + 1] += first[s]
+    for x in range(n_moves - 1, -1, -1):  # fills each cell's stretch from its end, leaving first[s + 1] at its start
+        s_next = tables.next_s[x // N_ACTIONS, x % N_ACTIONS]
+        first[s_next + 1] -= 1
+        moves_into[first[s_next + 1]] = x
+    tail = 0
+    for s in range(n_s):
+        for u in range(n_u):
+            for a in range(N_ACTIONS):
+                outcome = tables.outcome[tables.event[s, a], u]
+                if mask[s, u] >> a & 1 and (outcome == SUCCESS or (any_end and outcome != LIVE)):
+                    distance[s, u] = 1
+            if distance[s, u] == 1:
+                queue[tail] = s * n_u + u
+                tail += 1
+    head = 0
+    while head < tail:
+        s_next, u_next = queue[head] // n_u, queue[head] % n_u
+        head += 1
+        last = first[s_next + 2] if s_next + 2 <= n_s else n_moves
+        for k in range(first[s_next + 1], last):
+            s, a = moves_into[k] // N_ACTIONS, moves_into[k] % N_ACTIONS
+            e = tables.event[s, a]
+            quiet = e < tables.n_quiet  # only u_next itself leads to u_next
+            for u in range(u_next if quiet else 0, u_next + 1 if quiet else n_u):
+                if tables.delta[e, u] == u_next and mask[s, u] >> a & 1 and distance[s, u] == FAR:
+                    distance[s, u] = distance[s_next, u_next] + 1
+                    queue[tail] = s * n_u + u
+                    tail += 1
+
+
+@jit
+def reach(tables, mask, u, seen, queue):
+    """List the pairs that marked actions lead to from the start cell in state u.
+
+    `seen` uint8 [n_s * n_u] and `queue` int64 [n_s * n_u] are overwritten. Returns the number of pairs.
+    """
+    n_u = tables.n_u
+    seen[:] = 0
+    queue[0] = tables.start * n_u + u
+    seen[queue[0]] = 1
+    head, tail = 0, 1
+    while head < tail:
+        s, v = queue[head] // n_u, queue[head] % n_u
+        head += 1
+        for a in range(N_ACTIONS):
+            e = tables.event[s, a]
+            if mask[s, v] >> a & 1 and tables.outcome[e, v] == LIVE:
+                x = np.int64(tables.next_s[s, a]) * n_u + tables.delta[e, v]
+                if not seen[x]:
+                    seen[x] = 1
+                    queue[tail] = x
+                    tail += 1
+    return tail
+
+
+@part
+def is_direct(tables, distance, any_end, s, u, a):
+    """Say whether an action is the first of a shortest path to a success (or any end)."""
+    e = tables.event[s, a]
+    if tables.outcome[e, u] != LIVE:
+        return (any_end or tables.outcome[e, u] == SUCCESS) and distance[s, u] == 1
+    return distance[tables.next_s[s, a], tables.delta[e, u]] == distance[s, u] - 1
+
+
+@jit
+def direct_actions(tables, distance, any_end, mask):
+    """Mark the actions that lower `distance` (see `steps_to_go`) by one. `mask` uint8 [n_s, n_u] is overwritten."""
+    for s in range(tables.next_s.shape[0]):
+        for u in range(tables.n_u):
+            mask[s, u] = 0
+            for a in range(N_ACTIONS):
+                if is_direct(tables, distance, any_end, s, u, a):
+                    mask[s, u] |= 1 << a
