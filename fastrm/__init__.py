@@ -6,107 +6,62 @@ command line start at once.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fastrm.config import LearnerConfig, Profile
-    from fastrm.errors import ConfigError, FastrmError, FastrmWarning, MachineError, MapError, StoreError
-    from fastrm.exact.guarantees import Guarantee, guarantee
-    from fastrm.exact.lint import Finding, lint
-    from fastrm.exact.solve import Solution, solve
-    from fastrm.exact.unit import optimal_arps
-    from fastrm.experiments.experiment import Experiment
-    from fastrm.experiments.runner import run
-    from fastrm.learners.hrm_fixed_point import HrmFixedPoint, hrm_fixed_point
-    from fastrm.learners.training import Run, train, train_many
-    from fastrm.machines.machine import RewardMachine
-    from fastrm.machines.tasks import task
-    from fastrm.problems.compiler import Problem, compile
-    from fastrm.results.dataset import Results, load
-    from fastrm.worlds.grid import GridMap
+from fastrm.lazy import lazy_names
+
+if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table below; a test compares the two
+    from fastrm.config import LearnerConfig as LearnerConfig, Profile as Profile
+    from fastrm.errors import (
+        ConfigError as ConfigError,
+        FastrmError as FastrmError,
+        FastrmWarning as FastrmWarning,
+        MachineError as MachineError,
+        MapError as MapError,
+        StoreError as StoreError,
+    )
+    from fastrm.exact import (
+        Finding as Finding,
+        Guarantee as Guarantee,
+        Solution as Solution,
+        guarantee as guarantee,
+        lint as lint,
+        optimal_arps as optimal_arps,
+        solve as solve,
+    )
+    from fastrm.experiments import Experiment as Experiment, run as run
+    from fastrm.learners import (
+        HrmFixedPoint as HrmFixedPoint,
+        Run as Run,
+        hrm_fixed_point as hrm_fixed_point,
+        train as train,
+        train_many as train_many,
+    )
+    from fastrm.machines import RewardMachine as RewardMachine, task as task
+    from fastrm.problems import Problem as Problem, compile as compile
+    from fastrm.results import Results as Results, load as load
+    from fastrm.worlds import GridMap as GridMap
 
 __version__ = "0.1.0"
-
-_HOME = {
-    "ConfigError": "errors",
-    "Experiment": "experiments.experiment",
-    "FastrmError": "errors",
-    "FastrmWarning": "errors",
-    "Finding": "exact.lint",
-    "GridMap": "worlds.grid",
-    "Guarantee": "exact.guarantees",
-    "HrmFixedPoint": "learners.hrm_fixed_point",
-    "LearnerConfig": "config",
-    "MachineError": "errors",
-    "MapError": "errors",
-    "Problem": "problems.compiler",
-    "Profile": "config",
-    "Results": "results.dataset",
-    "RewardMachine": "machines.machine",
-    "Run": "learners.training",
-    "Solution": "exact.solve",
-    "StoreError": "errors",
-    "compile": "problems.compiler",
-    "guarantee": "exact.guarantees",
-    "hrm_fixed_point": "learners.hrm_fixed_point",
-    "lint": "exact.lint",
-    "load": "results.dataset",
-    "optimal_arps": "exact.unit",
-    "run": "experiments.runner",
-    "solve": "exact.solve",
-    "task": "machines.tasks",
-    "train": "learners.training",
-    "train_many": "learners.training",
-}
-
-__all__ = [
-    "ConfigError",
-    "Experiment",
-    "FastrmError",
-    "FastrmWarning",
-    "Finding",
-    "GridMap",
-    "Guarantee",
-    "HrmFixedPoint",
-    "LearnerConfig",
-    "MachineError",
-    "MapError",
-    "Problem",
-    "Profile",
-    "Results",
-    "RewardMachine",
-    "Run",
-    "Solution",
-    "StoreError",
-    "__version__",
-    "compile",
-    "guarantee",
-    "hrm_fixed_point",
-    "lint",
-    "load",
-    "optimal_arps",
-    "run",
-    "solve",
-    "task",
-    "train",
-    "train_many",
-]
 
 # In a checkout the kernels lie beside this folder; an installed package holds them inside it.
 _here = Path(__file__).resolve().parent
 if not (_here / "kernels").is_dir() and (_here.parent / "kernels" / "__init__.py").is_file():
     __path__.append(str(_here.parent))
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'fastrm' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"fastrm.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "config": ("LearnerConfig", "Profile"),
+        "errors": ("ConfigError", "FastrmError", "FastrmWarning", "MachineError", "MapError", "StoreError"),
+        "worlds": ("GridMap",),
+        "machines": ("RewardMachine", "task"),
+        "problems": ("Problem", "compile"),
+        "exact": ("Finding", "Guarantee", "Solution", "guarantee", "lint", "optimal_arps", "solve"),
+        "learners": ("HrmFixedPoint", "Run", "hrm_fixed_point", "train", "train_many"),
+        "results": ("Results", "load"),
+        "experiments": ("Experiment", "run"),
+    },
+)
+__all__ += ["__version__"]

@@ -1,4 +1,4 @@
-"""Arrays laid out for the kernels."""
+"""Arrays laid out for the kernels, and how they are called in annotations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Array = npt.NDArray[Any]
+"""An array of any type; docstrings give dtype and shape where they matter."""
+
 CACHE_LINE = 64
 
 
-def aligned_full(shape: tuple[int, ...], value: float = 0.0) -> npt.NDArray[Any]:
+def aligned_full(shape: tuple[int, ...], value: float = 0.0) -> Array:
     """Return a filled float64 array that begins a cache line, so that no block of four doubles straddles two.
 
     >>> aligned_full((3, 4), 2.0).ctypes.data % 64

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
 
-import numpy as np
-
-from fastrm.errors import ConfigError, did_you_mean
+from fastrm.checks import check_choice, check_number, check_whole
+from fastrm.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,26 +103,3 @@ class LearnerConfig:
             check_whole("window", self.window, 1, 10**6)
         if not isinstance(self.self_loop_options, bool):
             raise ConfigError(f"self_loop_options={self.self_loop_options!r}: must be True or False")
-
-
-def check_number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> None:
-    """Refuse what is not a finite number in a range."""
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not abs(cast(float, value)) <= 1e300 or not low <= cast(float, value) <= high:
-        bounds = f"a number from {low:g} to {high:g}" if math.isfinite(low) else "a finite number"
-        raise ConfigError(f"{name}={str(value) if is_number else repr(value):.60}: must be {bounds}")
-
-
-def check_whole(name: str, value: object, low: int, high: int) -> None:
-    """Refuse what is not a whole number in a range."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not low <= cast(int, value) <= high:
-        raise ConfigError(f"{name}={value!r}: must be a whole number from {low} to {high}")
-
-
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Refuse what is not one of some words, with the nearest of them."""
-    options = tuple(choices)
-    if not isinstance(value, str) or value not in options:
-        near = did_you_mean(value, options) if isinstance(value, str) else ""
-        raise ConfigError(f"{name}={value!r}: must be one of {', '.join(options)}{near}")

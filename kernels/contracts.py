@@ -1,12 +1,13 @@
-"""Array contracts: what ``fastrm.problems.compiler`` guarantees and the kernels trust."""
+"""Array contracts: what ``fastrm.problems`` and ``fastrm.learners`` guarantee and the kernels trust.
+
+A learner's kernel is called as ``run(setting, state, span)``: what stays the same, what it changes, and how far to go.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from fastrm.kernels._jit import part
 
 N_ACTIONS = 4
 UP, RIGHT, DOWN, LEFT = range(N_ACTIONS)
@@ -15,26 +16,12 @@ LIVE, SUCCESS, FAILURE = 0, 1, 2  # what becomes of an episode
 
 NOTHING = np.uint64(2**64 - 1)  # no previous event, no option
 
-FAR = np.int32(2**30)  # steps to go where there is no way
+FAR = np.int32(2**30)  # steps where there is no way
 
 BLOCK = 4  # machine states are laid out in blocks of this many, a SIMD register of doubles
 
 
-_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
-
-
-@part
-def next_of(move):
-    """Return the cell a packed move leads to."""
-    return move & _LOW
-
-
-@part
-def event_of(move):
-    """Return the event of a packed move."""
-    return move >> _HALF
-
-
+# fmt: off
 class Tables(NamedTuple):
     """One map crossed with one or more machines. C-contiguous, read-only.
 
@@ -44,15 +31,125 @@ class Tables(NamedTuple):
     change no machine state.
     """
 
-    next_s: np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
-    event: np.ndarray  # uint32  [n_s, n_a]      the event of that move
-    moves: np.ndarray  # uint64  [n_s * n_a]     both in one word, the event in the upper half
-    delta: np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
-    outcome: np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
-    reward: np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding
-    partial: np.ndarray  # uint8   [n_e]           does the event leave some column of 0 .. n_u - 1 unreached?
-    first_u: np.ndarray  # uint32  [n_m]           start column of every machine
+    next_s:    np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
+    event:     np.ndarray  # uint32  [n_s, n_a]      the event of that move
+    moves:     np.ndarray  # uint64  [n_s * n_a]     both in one word, the event in the upper half
+    delta:     np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
+    outcome:   np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
+    reward:    np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding
+    partial:   np.ndarray  # uint8   [n_e]           does the event leave some column of 0 .. n_u - 1 unreached?
+    first_u:   np.ndarray  # uint32  [n_m]           start column of every machine
     own_score: np.ndarray  # uint8   [n_m]           score episodes by own reward (else 1 for success)
-    start: int  # start cell
-    n_u: int  # machine states, terminals not counted
-    n_quiet: int  # events that change no machine state
+    start:     int         #                         start cell
+    n_u:       int         #                         machine states, terminals not counted
+    n_quiet:   int         #                         events that change no machine state
+
+
+class Rule(NamedTuple):
+    """How to learn."""
+
+    alpha:               float      # learning rate
+    gamma:               float      # discount
+    explore_below:       np.uint64  # explore when the upper half of a draw is below this: floor(epsilon 2^32)
+    limit:               np.uint64  # steps after which an episode is cut off
+    bootstraps_at_limit: bool       # QRM: also on the step that hits the limit?
+    option_survives:     bool       # HRM: does an option outlive the limit?
+    prune:               bool       # CRM and HRM: update only what the previous event can lead to?
+    controller_alpha:    float      # HRM: learning rate of the controller
+
+
+class Setting(NamedTuple):
+    """What stays the same while runs go on: the same for every learner. Read-only."""
+
+    tables: Tables            #                        the problem
+    tasks:  np.ndarray        # TASK    [n_m]          the machines, which episodes play in turn
+    reward: np.ndarray        # float64 [n_e, n_cols]  what is learned from: the machines' rewards, shaped or not
+    rule:   Rule              #                        how to learn
+    slip:   np.uint64 | None  #                        a move slips when the upper half of a draw is below this;
+                              #                        None, a type of its own, where nothing slips
+
+
+class Log(NamedTuple):
+    """What is recorded; a row per run."""
+
+    ring:        np.ndarray  # float64 [n, window]   scores of the last episodes
+    ended:       np.ndarray  # EPISODE [n, room]     the first episodes, as many as there is room for
+    episodes:    np.ndarray  # int64   [n, n_ticks]  episodes ended
+    completions: np.ndarray  # int64   [n, n_ticks]  ended in success
+    reward:      np.ndarray  # float64 [n, n_ticks]  own reward so far
+    score:       np.ndarray  # float64 [n, n_ticks]  mean score of the last episodes, NaN before the first
+
+
+class State(NamedTuple):
+    """What runs change on their way; a row per run. All of it is updated."""
+
+    agents: np.ndarray  # AGENT   [n]              where every run stands
+    log:    Log         #                          what is recorded of it
+    q:      np.ndarray  # float64 [n, ...]         what it has learned, in the layout of the learner's kernel
+    own:    Any         #                          what else the learner needs: a NamedTuple of its own, or ()
+
+
+class Span(NamedTuple):
+    """How far to go: n_ticks x tick steps of every run."""
+
+    n_ticks: int
+    tick:    int
+    row:     int  # column of the log for the first tick, negative to log nothing
+
+
+class Sweep(NamedTuple):
+    """CRM's own."""
+
+    valid: np.ndarray  # uint8   [n_cols]        scratch: machine states that the previous event can lead to
+
+
+class Options(NamedTuple):
+    """The options of a problem, ordered by the machine state they leave. C-contiguous, read-only."""
+
+    first:  np.ndarray  # uint64  [n_u + 1]       options first[u] .. first[u + 1] - 1 leave machine state u
+    owner:  np.ndarray  # uint32  [n_o]           the machine state an option leaves
+    delta:  np.ndarray  # uint32  [n_e, n_cols]   the option itself while it goes on, n_o when it ends
+    reward: np.ndarray  # float64 [n_e, n_cols]   what it learns from: the machine's reward, and its own at the end
+
+
+class Hierarchy(NamedTuple):
+    """HRM's own."""
+
+    options:    Options     #                          what there is to choose from
+    controller: np.ndarray  # float64 [n, n_s, n_o]    the controller's values; updated
+    valid:      np.ndarray  # uint8   [n_cols]         scratch, as CRM's
+    keep:       np.ndarray  # uint8   [option columns] scratch: options whose machine state is valid
+
+
+AGENT = np.dtype([
+    ("rng0",          np.uint64),   # state of the generator
+    ("rng1",          np.uint64),
+    ("s",             np.uint64),   # cell
+    ("u",             np.uint64),   # column of the machine's state
+    ("t",             np.uint64),   # steps of this episode
+    ("narrow",        np.uint64),   # previous event, if its image limits the next update, or NOTHING
+    ("earned",        np.float64),  # own reward of this episode
+    ("banked",        np.float64),  # own reward of all episodes before
+    ("episodes",      np.int64),
+    ("completions",   np.int64),
+    ("option",        np.uint64),   # HRM: option in force, or NOTHING
+    ("option_u",      np.uint64),   # HRM: machine state it leaves
+    ("option_s",      np.uint64),   # HRM: cell where it began
+    ("option_return", np.float64),  # HRM: its discounted reward so far
+    ("discount",      np.float64),  # HRM: gamma to the number of its steps
+], align=True)
+"""Where one run stands."""
+
+TASK = np.dtype([
+    ("first_u",   np.uint64),   # start column
+    ("own_score", np.uint64),   # are episodes scored by own reward?
+    ("optimum",   np.float64),  # the unit of the score
+], align=True)
+"""One machine."""
+
+EPISODE = np.dtype([
+    ("paid",   np.float64),  # what its task paid
+    ("length", np.int64),    # its steps
+], align=True)
+"""One ended episode."""
+# fmt: on

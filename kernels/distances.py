@@ -1,20 +1,9 @@
-"""Steps, labels and distances on a grid whose cells are numbered 0 .. n_s - 1."""
+"""Distances between cells, which are numbered 0 .. n_s - 1."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from fastrm.kernels._jit import jit
-
-UNREACHED = np.int32(2**31 - 1)
-
-
-@jit
-def step(next_s, label_of, s, a, label):
-    """Move a batch of agents and read the labels of the cells they reach. `s` is updated, `label` is overwritten."""
-    for i in range(s.size):
-        s[i] = next_s[s[i], a[i]]
-        label[i] = label_of[s[i]]
+from fastrm.kernels.contracts import FAR
 
 
 @jit
@@ -23,10 +12,10 @@ def flood(next_s, sources, distance, queue):
 
     `distance` int32 [n_s] and `queue` uint32 [n_s] are overwritten. Returns the number of cells reached.
     """
-    distance[:] = UNREACHED
+    distance[:] = FAR
     tail = 0
     for s in sources:
-        if distance[s] == UNREACHED:
+        if distance[s] == FAR:
             distance[s] = 0
             queue[tail] = s
             tail += 1
@@ -36,7 +25,7 @@ def flood(next_s, sources, distance, queue):
         head += 1
         for a in range(next_s.shape[1]):
             s_next = next_s[s, a]
-            if distance[s_next] == UNREACHED:
+            if distance[s_next] == FAR:
                 distance[s_next] = distance[s] + 1
                 queue[tail] = s_next
                 tail += 1
@@ -47,7 +36,7 @@ def flood(next_s, sources, distance, queue):
 def manhattan(rows, columns, target_rows, target_columns, distance):
     """Manhattan distance from every cell to the nearest target. `distance` int32 [n_s] is overwritten."""
     for s in range(rows.size):
-        nearest = UNREACHED
+        nearest = FAR
         for k in range(target_rows.size):
             nearest = min(nearest, abs(rows[s] - target_rows[k]) + abs(columns[s] - target_columns[k]))
         distance[s] = nearest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastrm.kernels._jit import jit
 from fastrm.kernels.contracts import LIVE
+from fastrm.kernels.episode import step as step_one
 
 
 @jit
@@ -18,11 +19,10 @@ def step(tables, limit, actions, s, u, first_u, t, over, reward, terminated, tru
             s[i], u[i], t[i], over[i] = tables.start, first_u[i], 0, 0
             reward[i], terminated[i], truncated[i], event[i] = 0.0, 0, 0, -1
             continue
-        e = tables.event[s[i], actions[i]]
+        s_next, u_next, e = step_one(tables, s[i], u[i], actions[i])
         reward[i] = tables.reward[e, u[i]]
         terminated[i] = tables.outcome[e, u[i]] != LIVE
-        s[i] = tables.next_s[s[i], actions[i]]
-        u[i] = tables.delta[e, u[i]]
+        s[i], u[i] = s_next, u_next
         t[i] += 1
         truncated[i] = t[i] >= limit
         over[i] = terminated[i] | truncated[i]

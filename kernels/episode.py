@@ -1,4 +1,4 @@
-"""What all learners share: the state of runs stepped in lockstep, the end of an episode, the log.
+"""What all learners share: a step, the beginning and the end of an episode, the log.
 
 An episode ends *terminated* when its machine reaches a terminal, *truncated* at the step limit. Its score is what its
 task pays (1 for success, or its own reward) divided by its length and by the best expected value of that quotient.
@@ -9,67 +9,29 @@ step waits for little else than its own latency, so every load and store saved o
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import NOTHING, SUCCESS
+from fastrm.kernels.contracts import N_ACTIONS, NOTHING, SUCCESS
 
-_0 = np.uint64(0)
-
-AGENT = np.dtype(
-    [
-        ("rng0", np.uint64),  # state of the generator
-        ("rng1", np.uint64),
-        ("s", np.uint64),  # cell
-        ("u", np.uint64),  # column of the machine's state
-        ("t", np.uint64),  # steps of this episode
-        ("narrow", np.uint64),  # previous event, if its image limits the next update, or NOTHING
-        ("earned", np.float64),  # own reward of this episode
-        ("banked", np.float64),  # own reward of all episodes before
-        ("episodes", np.int64),
-        ("completions", np.int64),
-        ("option", np.uint64),  # HRM: option in force, or NOTHING
-        ("option_u", np.uint64),  # HRM: machine state it leaves
-        ("option_s", np.uint64),  # HRM: cell where it began
-        ("option_return", np.float64),  # HRM: its discounted reward so far
-        ("discount", np.float64),  # HRM: gamma to the number of its steps
-    ],
-    align=True,
-)
-"""The state of one run."""
+_0, _N_ACTIONS, _HALF, _LOW = np.uint64(0), np.uint64(N_ACTIONS), np.uint64(32), np.uint64(2**32 - 1)
 
 
-class Rule(NamedTuple):
-    """How to learn."""
+@part
+def step(tables, s, u, a):
+    """Return the cell and the machine state that action a leads to, and the event of the move: the rule of the world.
 
-    alpha: float
-    gamma: float
-    explore_below: np.uint64  # explore when the upper half of a draw is below this: floor(epsilon 2^32)
-    limit: np.uint64  # steps after which an episode is cut off
-    bootstraps_at_limit: bool  # QRM
-    option_survives: bool  # HRM
-    prune: bool  # CRM and HRM
-    controller_alpha: float  # HRM
+    Learners, for whom every load counts, read `packed_move` instead, and the machine only where an event changes it.
+    """
+    e = tables.event[s, a]
+    return tables.next_s[s, a], tables.delta[e, u], e
 
 
-TASK = np.dtype([("first_u", np.uint64), ("own_score", np.uint64), ("optimum", np.float64)], align=True)
-"""One machine: its start column, whether episodes are scored by own reward, and the unit of the score."""
-
-EPISODE = np.dtype([("paid", np.float64), ("length", np.int64)], align=True)
-"""One ended episode: what its task paid, and its length."""
-
-
-class Log(NamedTuple):
-    """What is recorded; a row per run."""
-
-    ring: np.ndarray  # float64 [n, window]   scores of the last episodes
-    ended: np.ndarray  # EPISODE [n, room]     the first episodes, as many as there is room for
-    episodes: np.ndarray  # int64   [n, n_ticks]  episodes ended
-    completions: np.ndarray  # int64   [n, n_ticks]  ended in success
-    reward: np.ndarray  # float64 [n, n_ticks]  own reward so far
-    score: np.ndarray  # float64 [n, n_ticks]  mean score of the last episodes, NaN before the first
+@part
+def packed_move(moves, s, a):
+    """Return the cell that action a leads to from cell s, and the event of that move."""
+    move = moves[s * _N_ACTIONS + a]
+    return move & _LOW, move >> _HALF
 
 
 @part
@@ -122,9 +84,11 @@ def mark_image(valid, delta, n_cols, n_u, e):
 
 
 @jit
-def record(agents, log, tick):
-    """Log all runs at a tick; the score is summed from the oldest episode to the newest."""
-    window = log.ring.shape[1]
+def record(agents, log, span, k):
+    """Log all runs after tick k of a span; the score is summed from the oldest episode to the newest."""
+    window, tick = log.ring.shape[1], span.row + k
+    if span.row < 0:
+        return
     for i in range(agents.size):
         me = agents[i]
         n = me["episodes"]

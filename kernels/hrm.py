@@ -1,34 +1,23 @@
 """HRM: options for the edges of the machine, and a controller that chooses among them.
 
 The options learn like the states of one more machine: option o, in column o, goes on while its machine state lasts and
-ends in the worthless column n_o when that state is left. So their sweep is CRM's. ``q[run][s, a, option]`` and
-``controller[run][s, option]``.
+ends in the worthless column n_o when that state is left. So their sweep is CRM's. q[run, s, a, option], 0 from
+column n_o on, and controller[run, s, option].
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK, NOTHING, event_of, next_of
-from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, record
+from fastrm.kernels.contracts import BLOCK, NOTHING
+from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, packed_move, record
 from fastrm.kernels.policy import choose, choose_among, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import column_ties
 from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
 
 _0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
-
-
-class Options(NamedTuple):
-    """The options of a problem, ordered by the machine state they leave. C-contiguous, read-only."""
-
-    first: np.ndarray  # uint64  [n_u + 1]       options first[u] .. first[u + 1] - 1 leave machine state u
-    owner: np.ndarray  # uint32  [n_o]           the machine state an option leaves
-    delta: np.ndarray  # uint32  [n_e, n_cols]   the option itself while it goes on, n_o when it ends
-    reward: np.ndarray  # float64 [n_e, n_cols]   what it learns from: the machine's reward, and its own at the end
 
 
 @part
@@ -41,17 +30,20 @@ def best_option(controller, values, first, u):
 
 
 @part
-def advance(i, tables, tasks, reward, options, rule, slip, agents, log, q, n_cols, controller, valid, keep, tick):
-    """Make `tick` steps of run i."""
+def advance(i, setting, state, n_cols, n_steps):
+    """Make some steps of run i."""
+    tables, tasks, rule, reward = setting.tables, setting.tasks, setting.rule, setting.reward.reshape(-1)
+    q, controller, log = state.q[i].reshape(-1), state.own.controller[i].reshape(-1), state.log
+    options, valid, keep = state.own.options, state.own.valid, state.own.keep
     moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
     owner, first, ends, earns = options.owner, options.first, options.delta.reshape(-1), options.reward.reshape(-1)
     n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
     n_states, n_o = np.uint64(tables.reward.shape[1]), np.uint64(owner.size)
-    me, partial = agents[i], tables.partial
+    me, partial = state.agents[i], tables.partial
     rng0, rng1, s, u, t, earned, narrow = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"]
     o, o_u, o_s, gain, discount = me["option"], me["option_u"], me["option_s"], me["option_return"], me["discount"]
     quiet = n_quiet if narrow == NOTHING else _0
-    for _ in range(tick):
+    for _ in range(n_steps):
         if o == NOTHING:
             number, rng0, rng1 = draw(rng0, rng1)
             o = choose_among(controller, s * n_o, first[u], first[u + _1], number, rule.explore_below)
@@ -59,9 +51,8 @@ def advance(i, tables, tasks, reward, options, rule, slip, agents, log, q, n_col
         here = s * _4 * n_cols
         number, rng0, rng1 = draw(rng0, rng1)
         a = choose(column_ties(q, here + o, n_cols), number, rule.explore_below)
-        direction, rng0, rng1 = slide(slip, a, rng0, rng1)
-        move = moves[s * _4 + direction]
-        s, e = next_of(move), event_of(move)
+        direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
+        s, e = packed_move(moves, s, direction)
         v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
         t += _1
         earned += own[e * n_states + v]
@@ -95,22 +86,13 @@ def advance(i, tables, tasks, reward, options, rule, slip, agents, log, q, n_col
 
 
 @jit
-def run(tables, tasks, reward, options, rule, slip, agents, log, q, controller, valid, keep, n_ticks, tick, row):
-    """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
-
-    `agents`, `log`, `q` float64 [n, n_s * n_a * n_cols] and `controller` float64 [n, n_s * n_o] are updated; q is 0
-    from column n_o on. `slip` is as in `qrm`. `valid` uint8 [columns of the tables] and `keep` uint8 [n_cols] are
-    scratch. A row of one block is compiled by itself: its width is then a constant.
-    """
-    n_cols = options.reward.shape[1]
-    for k in range(n_ticks):
-        for i in range(agents.size):
-            mine, values = q[i], controller[i]
+def run(setting, state, span):
+    """Go on for a span with every run. `state` is updated. A row of one block is compiled by itself, as a constant."""
+    n_cols = state.own.options.reward.shape[1]
+    for k in range(span.n_ticks):
+        for i in range(state.agents.size):
             if n_cols == BLOCK:
-                advance(i, tables, tasks, reward, options, rule, slip, agents, log, mine, np.uint64(BLOCK), values,
-                        valid, keep, tick)  # fmt: skip
+                advance(i, setting, state, np.uint64(BLOCK), span.tick)
             else:
-                advance(i, tables, tasks, reward, options, rule, slip, agents, log, mine, np.uint64(n_cols), values,
-                        valid, keep, tick)  # fmt: skip
-        if row >= 0:
-            record(agents, log, row + k)
+                advance(i, setting, state, np.uint64(n_cols), span.tick)
+        record(state.agents, state.log, span, k)

@@ -1,12 +1,11 @@
-"""QRM: Q-learning on cells x machine states, one update a step.  q[run][s, u, a]."""
+"""QRM: Q-learning on cells x machine states, one update a step.  q[run, s, u, a], 0 for machine state n_u."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fastrm.kernels._jit import jit
-from fastrm.kernels.contracts import event_of, next_of
-from fastrm.kernels.episode import begin_episode, end_episode, record
+from fastrm.kernels.episode import begin_episode, end_episode, packed_move, record
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
@@ -16,28 +15,25 @@ _1, _4 = np.uint64(1), np.uint64(4)
 
 
 @jit
-def run(tables, tasks, reward, rule, slip, agents, log, q, n_ticks, tick, row):
-    """Make n_ticks x tick steps of every run, logging from column `row` on (not at all if negative).
-
-    `agents`, `log` and `q` float64 [n, n_s * (n_u + 1) * n_a] are updated; q is 0 for machine state n_u. A move slips
-    when the upper half of a draw is below `slip`, floor(probability 2^32), or never if that is None.
-    """
+def run(setting, state, span):
+    """Go on for a span with every run. `state` is updated."""
+    tables, tasks, rule, reward = setting.tables, setting.tasks, setting.rule, setting.reward.reshape(-1)
+    agents, log = state.agents, state.log
     moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
     n_cols = np.uint64(tables.reward.shape[1])
     n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
     rows = n_u + _1
-    for k in range(n_ticks):
+    for k in range(span.n_ticks):
         for i in range(agents.size):
             me = agents[i]
             rng0, rng1, s, u, t, earned = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"]
-            mine = q[i]
-            for _ in range(tick):
+            mine = state.q[i].reshape(-1)
+            for _ in range(span.tick):
                 here = (s * rows + u) * _4
                 number, rng0, rng1 = draw(rng0, rng1)
                 a = choose(row_ties(mine, here), number, rule.explore_below)
-                direction, rng0, rng1 = slide(slip, a, rng0, rng1)
-                move = moves[s * _4 + direction]
-                s, e = next_of(move), event_of(move)
+                direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
+                s, e = packed_move(moves, s, direction)
                 paid = e * n_cols + u
                 if e >= n_quiet:
                     u = np.uint64(delta[paid])
@@ -51,5 +47,4 @@ def run(tables, tasks, reward, rule, slip, agents, log, q, n_ticks, tick, row):
                     end_episode(me, t, earned, outcome[e, paid - e * n_cols], tasks, log.ring, log.ended, i)
                     s, u, t, earned = begin_episode(me, tasks, start)
             me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, s, u, t, earned
-        if row >= 0:
-            record(agents, log, row + k)
+        record(agents, log, span, k)

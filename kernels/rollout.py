@@ -6,6 +6,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit
 from fastrm.kernels.contracts import LIVE, N_ACTIONS
+from fastrm.kernels.episode import step
 
 
 @jit
@@ -28,10 +29,9 @@ def follow(tables, q, u, path):
     s = tables.start
     path[0] = s
     for n in range(1, path.size):
-        a = greedy(q, s, u)
-        e = tables.event[s, a]
+        s_next, u_next, e = step(tables, s, u, greedy(q, s, u))
         outcome = tables.outcome[e, u]
-        s, u = np.int64(tables.next_s[s, a]), np.int64(tables.delta[e, u])
+        s, u = np.int64(s_next), np.int64(u_next)
         path[n] = s
         if outcome != LIVE:
             return n, outcome
@@ -39,24 +39,25 @@ def follow(tables, q, u, path):
 
 
 @jit
-def follow_options(tables, options, q, controller, u, path):
-    """Like `follow`, for HRM: q [n_s, n_o, n_a], controller [n_s, n_o]; an option is kept until its state is left."""
+def follow_options(tables, first, q, controller, u, path):
+    """Like `follow`, for HRM: q [n_s, n_o, n_a], controller [n_s, n_o]; an option is kept until its state is left.
+
+    `first` is that of `Options`.
+    """
     s = tables.start
     path[0] = s
     option = -1
     for n in range(1, path.size):
         if option < 0:
-            option = np.int64(options.first[u])
-            for o in range(option + 1, np.int64(options.first[u + 1])):
+            option = np.int64(first[u])
+            for o in range(option + 1, np.int64(first[u + 1])):
                 if controller[s, o] >= controller[s, option]:
                     option = o
-        a = greedy(q, s, option)
-        e = tables.event[s, a]
+        s_next, u_next, e = step(tables, s, u, greedy(q, s, option))
         outcome = tables.outcome[e, u]
-        s, u_next = np.int64(tables.next_s[s, a]), np.int64(tables.delta[e, u])
         if u_next != u:
             option = -1
-        u = u_next
+        s, u = np.int64(s_next), np.int64(u_next)
         path[n] = s
         if outcome != LIVE:
             return n, outcome

@@ -7,9 +7,9 @@ import pytest
 
 from fastrm import ConfigError, Experiment, LearnerConfig, load
 from fastrm.bench.__main__ import main
-from fastrm.experiments.experiment import Method
-from fastrm.experiments.plan import Plan
-from fastrm.results.hdf5 import empty_frame, pack
+from fastrm.experiments import Method, Plan
+from fastrm.results.hdf5 import pack
+from fastrm.results.schema import empty_frame
 from fastrm.results.store import provenance
 from fastrm.studies.judge import judge
 
@@ -49,18 +49,18 @@ def as_claimed(plan, grid, task, label, seed):
 
 def make_file(path, turn=lambda run: None, plan=PLAN, runs=None, **attributes):
     """Write a result file of runs as claimed, after `turn` has changed what it wants to."""
-    frame = empty_frame(plan, plan.count)
+    frame = empty_frame(plan, list(range(plan.count)))
     frame["run"][:] = np.arange(plan.count)
     failed = []
     for run in range(plan.count):
         grid, task, method, seed = plan.coordinates(run)
-        figures = as_claimed(plan, grid, plan.tasks[task][0], plan.methods[method], seed)
+        figures = as_claimed(plan, grid, plan.tasks[task][0], plan.methods[method].label, seed)
         figures |= {"setup": plan.grids[grid][0], "grid": grid, "task": plan.tasks[task][0], "seed": seed}
-        figures["label"] = plan.methods[method]
+        figures["label"] = plan.methods[method].label
         turn(figures)
         frame["steps_to_90"][run], frame["solved"][run] = figures["steps"], figures["found"]
         # scores rise to the one settled on, which the last fifth of the run has
-        frame["score"][run] = np.minimum(figures["score"], np.linspace(0.1, 1.2, plan.ticks) * figures["score"])
+        frame["score"][run] = np.minimum(figures["score"], np.linspace(0.1, 1.2, len(plan.step)) * figures["score"])
         frame["greedy_length"][run] = figures["length"]
         failed.append(figures.get("failed", False))
     frame["error"] = np.where(failed, b"broke", b"")

@@ -77,7 +77,7 @@ def test_help_does_not_import_numba():
 
 
 def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeypatch):
-    from fastrm.bench import measure
+    from fastrm.bench.measure import kernels as measure
 
     monkeypatch.setattr(measure, "SIDES", (41,))
     monkeypatch.setattr(measure, "STATES", (1, 4))

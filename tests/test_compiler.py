@@ -8,8 +8,8 @@ import pytest
 
 from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
-from fastrm.machines.machine import KINDS
-from fastrm.problems.terrain import _Classes
+from fastrm.machines import KINDS
+from fastrm.problems.events import _Classes
 
 import naive
 from specs import machine_text, sequence_spec

@@ -14,7 +14,7 @@ from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
 from fastrm.pictures.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
 from fastrm.pictures.policies import draw_learning, visits
-from fastrm.problems.replay import replay
+from fastrm.problems.episode import retrace
 
 ANY_ORDER = (
     "start 0\nsuccess done\n"
@@ -134,12 +134,12 @@ def test_an_episode_becomes_an_animation_with_a_frame_a_step(tmp_path, capsys):
 
 def test_a_replay_follows_the_machine():
     problem = compile(GridMap.parse("XXXXXX\nXA abX\nXXXXXX"), RewardMachine.sequence("a-b", kind="numeric"))
-    moments = list(replay(problem, [(1, 1), (1, 1), (1, 2), (1, 3), (1, 4)]))
+    moments = list(retrace(problem, [(1, 1), (1, 1), (1, 2), (1, 3), (1, 4)]))
     assert [moment.state for moment in moments] == [0, 0, 0, 1, 2]
     assert [moment.label for moment in moments] == ["", "", "", "a", "b"]
     assert [moment.paid for moment in moments] == [0, -2, -3, -3, 9997]
     with pytest.raises(ConfigError, match="no move leads"):
-        list(replay(problem, [(1, 1), (1, 3)]))
+        list(retrace(problem, [(1, 1), (1, 3)]))
 
 
 def test_playing_shows_label_state_and_reward(capsys, monkeypatch):

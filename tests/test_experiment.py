@@ -6,10 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee
-from fastrm import run as fastrm_run
+from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee, run as fastrm_run
 from fastrm.bench.__main__ import main
-from fastrm.experiments.experiment import Method
+from fastrm.experiments import Method
 from fastrm.experiments.plan import Plan
 from fastrm.kernels.contracts import SUCCESS
 
@@ -39,7 +38,7 @@ def toml(tmp_path):
 
 def test_a_toml_file_becomes_a_plan_of_numbered_runs(toml):
     plan = Plan.of(Experiment.load(toml()))
-    assert plan.count == 2 * 2 * 3 * 2 and plan.ticks == 6
+    assert plan.count == 2 * 2 * 3 * 2 and len(plan.step) == 6
     assert plan.coordinates(0) == (0, 0, 0, 0) and plan.coordinates(plan.count - 1) == (1, 1, 2, 1)
     assert Plan.from_json(plan.to_json()) == plan
 

@@ -8,8 +8,8 @@ import pytest
 from fastrm import ConfigError, Experiment, GridMap, compile, load, run, solve, task, train
 from fastrm.bench.__main__ import main
 from fastrm.exact.solve import value_range
+from fastrm.experiments import Method
 from fastrm.experiments.episode_logs import log_path, write_log
-from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan
 from fastrm.pictures.figures import figures_of, start_sweep
 from fastrm.studies.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
@@ -93,7 +93,7 @@ def test_points_are_means_over_maps_of_the_runs_they_name(file):
     results = load(file)
     points = list(sweep(results))
     assert len(points) == 3 * 5 and {point.setup for point in points} == {"open", "walls 0.2", "deceptive"}
-    (point,) = (p for p in points if (p.setup, p.method, p.start) == ("deceptive", "crm-dtg", 1.0))
+    (point,) = (p for p in points if (p.setup, p.method, p.optimism) == ("deceptive", "crm-dtg", 1.0))
     mine = results.select(setup="1a1b deceptive", method="crm-dtg@1")
     by_map = [mine["solved"][mine["grid"] == name].mean() for name in ("0", "1")]
     assert point.runs == 8 and point.shortest.mean == pytest.approx(np.mean(by_map))
@@ -104,7 +104,9 @@ def test_points_are_means_over_maps_of_the_runs_they_name(file):
 
 def test_differences_pair_runs_on_the_same_map_task_and_seed(file):
     results = load(file)
-    gaps = {(gap.setup, gap.start): gap for gap in differences(results, [("crm-dtg", "crm-bool"), ("crm-dtg", "crm")])}
+    gaps = {
+        (gap.setup, gap.optimism): gap for gap in differences(results, [("crm-dtg", "crm-bool"), ("crm-dtg", "crm")])
+    }
     assert set(gaps) == {(setup, start) for setup in ("open", "walls 0.2", "deceptive") for start in (0.0, 1.0)}
     paired = results.compare("crm-dtg@1", "crm-bool@1", value="area", setup="1a1b")
     assert gaps["open", 1.0].area.mean == pytest.approx(paired.difference)
@@ -147,7 +149,7 @@ def test_runs_are_counted_where_their_problem_is_certified_and_elsewhere(file):
     results = load(file)
     known = verdicts(results.plan)
     known[0, 0, "distance-to-go"] = False  # map 0 of the open setup, task a-b
-    rows = {row.start: row for row in agreement(results, known)}
+    rows = {row.optimism: row for row in agreement(results, known)}
     mine = results.select(method="crm-dtg@1", setup="1a1b", task="a-b", grid="0")["solved"]
     assert rows[1.0].others == 2 and rows[1.0].shortest_elsewhere == mine.sum()
     everything = results.select(method=["crm-dtg@1", "crm-bool@1"])["solved"]
@@ -180,9 +182,9 @@ def test_figures_tell_starts_apart(file):
     assert share.get_title() == "open" and share.get_ylabel() == "share shortest"
     lines = [line for line in steps.get_lines() if len(line.get_xdata()) == 2 and list(line.get_xdata()) == [0.0, 1.0]]
     shown = {tuple(line.get_ydata()) for line in lines}
-    points = [p for p in sweep(results) if p.setup == "open" and p.start is not None]
+    points = [p for p in sweep(results) if p.setup == "open" and p.optimism is not None]
     for method in ("crm-bool", "crm-dtg"):
-        medians = tuple(p.steps[1] for p in sorted(points, key=lambda p: p.start) if p.method == method)
+        medians = tuple(p.steps[1] for p in sorted(points, key=lambda p: p.optimism) if p.method == method)
         assert medians in shown
     with pytest.raises(ConfigError, match="no methods with a start"):
         start_sweep([])

@@ -1,75 +1,179 @@
-"""Data flows one way: every module imports only what stands before it."""
+"""The house: which rooms there are, in which order data flows through them, and what each of them keeps to itself.
+
+A room imports only rooms above it, and of those only what they make public; inside a room there are no cycles.
+"""
 
 import ast
+from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
-ORDER = [
-    "errors", "textfile", "arrays", "config", "machines.language.expressions", "machines.language.draft",
-    "machines.language.rm_format", "machines.language.reference_format", "machines.language.formats",
-    "machines.automaton", "machines.reward_kinds", "machines.task_terms", "machines.ltlf", "machines.machine",
-    "pictures.graph", "worlds.fences", "worlds.moves", "worlds.layouts", "worlds.grid", "machines.tasks", "naming",
-    "experiments.monitor_files", "studies.published", "kernels", "problems.terrain", "problems.tabulate",
-    "problems.compatibility", "problems.steps_to_go", "problems.compiler", "learners.options", "exact.rational",
-    "exact.slip", "exact.paths", "exact.ties", "exact.solve", "exact.unit", "exact.thresholds", "exact.guarantees",
-    "learners.hrm_fixed_point", "exact.lint", "exact", "learners.training", "results.stats", "results.export",
-    "results.provenance", "experiments.experiment", "experiments.plan", "results.hdf5", "results.disk",
-    "results.store", "results.dataset", "experiments.batches", "experiments.episode_logs", "experiments.runner",
-    "studies.evidence", "studies.claim", "studies.path_claims", "studies.speed_claims", "studies.judge",
-    "studies.parity", "pictures.style", "problems.episode", "problems.replay", "studies.findings",
-    "pictures.plots", "pictures.figures", "pictures.policies", "pictures.animation", "pictures.text_curves",
-    "pictures.map_views", "env.named_problems", "env.single", "env.vector", "env", "bench",
+ROOMS = [
+    "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "studies", "pictures", "env",
+    "bench",
 ]  # fmt: skip
+HALL = {"__init__", "arrays", "checks", "config", "errors", "lazy", "textfile"}
+"""Modules that every room may use; they import only each other."""
+OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
+"""What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
+DELEGATES = {
+    ("results/dataset.py", "plan"),
+    ("experiments/experiment.py", "load"),
+    ("experiments/experiment.py", "named"),
+}
+"""Conveniences of an object that belong to a later room, or to a later module of its own, imported when called."""
+PUBLIC_FUNCTIONS = {"compile", "solve", "train", "run", "load", "task", "lint", "check", "replay"}
+KEPT = {
+    "matplotlib": ("pictures/",),
+    "PIL": ("pictures/",),
+    "h5py": ("results/hdf5.py",),
+    "threading": ("experiments/executors.py", "experiments/runner.py", "bench/measure/"),
+    "concurrent": ("experiments/executors.py", "experiments/runner.py"),
+    "multiprocessing": ("experiments/executors.py",),
+    "distributed": ("experiments/executors.py",),
+    "gymnasium": ("env/", "bench/measure/"),
+    "xarray": ("results/dataset.py",),
+    "pandas": ("results/dataset.py",),
+    "numba": (),
+    "llvmlite": (),
+    "ctypes": ("bench/measure/",),
+    "pickle": (),
+}
+"""Who may import what, at the top or inside functions."""
+MOST_MODULES = 10
+FILE_PER_THING = {"bench", "learners"}
+MOST_LINES = 300
+
+FILES = sorted((ROOT / "fastrm").rglob("*.py"))
 
 
-def imported_modules(path):
-    """Yield the fastrm modules a file imports, at the top or inside functions; names for the type checker aside."""
-    tree = ast.parse(path.read_text())
-    checked = {id(n) for t in ast.walk(tree) if isinstance(t, ast.If) and "TYPE_CHECKING" in ast.dump(t.test)
-               for n in ast.walk(t)}  # fmt: skip
-    for node in ast.walk(tree):
-        if id(node) in checked:
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("fastrm"))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "fastrm":
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            yield from (name if is_module(name) else node.module for name in inner)
-
-
-def is_module(name):
-    relative = Path(*name.split(".")[1:])
-    return any((base / relative).with_suffix(".py").is_file() or (base / relative).is_dir()
-               for base in (ROOT / "fastrm", ROOT))  # fmt: skip
-
-
-def rank(module):
-    """Return the position of a module in the flow; a package stands for the modules not listed by themselves."""
-    name = module.removeprefix("fastrm.")
-    while name not in ORDER:
-        assert "." in name, f"{module} has no place in the flow; add it to ORDER"
-        name = name.rpartition(".")[0]
-    return ORDER.index(name)
-
-
-def module_of(path):
+def name_of(path):
+    """Return the dotted name of a file of fastrm."""
     parts = path.relative_to(ROOT / "fastrm").with_suffix("").parts
     return ".".join(("fastrm", *(part for part in parts if part != "__init__")))
 
 
-def test_no_import_turns_back():
-    files = [path for path in (ROOT / "fastrm").rglob("*.py") if path != ROOT / "fastrm" / "__init__.py"]
-    assert len(files) > 10
-    for path in files:
-        for module in imported_modules(path):
-            if module != "fastrm":
-                inside_bench = module.startswith("fastrm.bench") and module_of(path).startswith("fastrm.bench")
-                assert rank(module) < rank(module_of(path)) or inside_bench, (
-                    f"{module_of(path)} imports {module}, which stands after it"
-                )
+def room_of(module):
+    """Return the room of a dotted name, empty for the hall."""
+    first = module.split(".")[1:2]
+    return first[0] if first and first[0] in (*ROOMS, "kernels") else ""
+
+
+def imports(path):
+    """Yield (module, names, function) of every import of a file, names for the type checker aside."""
+    tree = ast.parse(path.read_text())
+    function_of, skipped = {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            function_of |= {id(inner): node.name for inner in ast.walk(node)}
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            skipped |= {id(inner) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, [], function_of.get(id(node))
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module, [alias.name for alias in node.names], function_of.get(id(node))
+
+
+@cache
+def offered(folder):
+    """Return what a package makes public."""
+    tree = ast.parse((folder / "__init__.py").read_text()) if (folder / "__init__.py").is_file() else ast.Module([])
+    return {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+def modules(path):
+    """Yield the fastrm modules that a file imports: a package stands for itself unless one of its files is named."""
+    for module, names, function in imports(path):
+        if module.split(".")[0] == "fastrm":
+            folder = ROOT / "fastrm" / Path(*module.split(".")[1:])
+            files = [name for name in names if (folder / f"{name}.py").is_file() or (folder / name).is_dir()]
+            inside = [name for name in files if name not in offered(folder)]  # exact offers the function lint
+            yield from ((f"{module}.{name}", function) for name in inside)
+            if len(inside) < len(names) or not names:
+                yield module, function
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_room_imports_only_rooms_above_it(path):
+    here = room_of(name_of(path))
+    for module, function in modules(path):
+        there = room_of(module)
+        if (str(path.relative_to(ROOT / "fastrm")), function) in DELEGATES:
+            continue
+        if there and there != "kernels" and here != there:
+            assert here, f"the hall imports {module}"
+            assert ROOMS.index(there) < ROOMS.index(here), f"{name_of(path)} imports {module}, a later room"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_rooms_are_entered_by_their_doors(path):
+    here = room_of(name_of(path))
+    for module, _ in modules(path):
+        there = room_of(module)
+        if there and there != here and not any(module == door or module.startswith(f"{door}.") for door in OPEN):
+            assert module == f"fastrm.{there}", f"{name_of(path)} imports {module}; import from fastrm.{there}"
+
+
+def test_inside_a_room_there_are_no_cycles():
+    graph = {}
+    for path in FILES:
+        if path.name != "__init__.py":
+            relative = str(path.relative_to(ROOT / "fastrm"))
+            graph[name_of(path)] = {m for m, function in modules(path) if (relative, function) not in DELEGATES}
+    done = set()
+
+    def visit(name, trail):
+        assert name not in trail, f"a cycle: {' -> '.join((*trail, name))}"
+        if name not in done:
+            for other in graph.get(name, ()):
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("package", KEPT)
+def test_what_a_room_keeps_to_itself(package):
+    for path in FILES:
+        relative = str(path.relative_to(ROOT / "fastrm"))
+        if any(relative.startswith(place) for place in KEPT[package]):
+            continue
+        for module, _, _ in imports(path):
+            assert module.split(".")[0] != package, f"{relative} imports {package}"
 
 
 def test_kernels_import_nothing_but_kernels():
     for path in (ROOT / "kernels").glob("*.py"):
-        for module in imported_modules(path):
-            assert module.startswith("fastrm.kernels"), f"{path.name} imports {module}"
+        for module, _, _ in imports(path):
+            assert not module.startswith("fastrm") or module.startswith("fastrm.kernels"), f"{path.name}: {module}"
+
+
+def test_the_folder_listing_is_the_house():
+    beside = {path.stem for path in (ROOT / "fastrm").glob("*.py")}
+    assert beside == HALL and len(beside) <= 10
+    rooms = {path.parent.name for path in (ROOT / "fastrm").glob("*/__init__.py")}
+    assert rooms == set(ROOMS) and not rooms & PUBLIC_FUNCTIONS
+    for room in ROOMS:
+        folder = ROOT / "fastrm" / room
+        inside = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(inside) <= MOST_MODULES or room in FILE_PER_THING, f"{room} has {len(inside)} modules"
+    for path in (*FILES, *(ROOT / "kernels").glob("*.py")):
+        lines = len(path.read_text().splitlines())
+        assert lines <= MOST_LINES, f"{path.relative_to(ROOT)} has {lines} lines"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_it_is_for_and_what_it_offers(room):
+    tree = ast.parse((ROOT / "fastrm" / room / "__init__.py").read_text())
+    assert ast.get_docstring(tree)
+    logic = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef | ast.For | ast.While | ast.Try)]
+    assert not logic, f"{room}/__init__.py holds logic"
+    if room != "bench":
+        assert any("__all__" in ast.dump(node) for node in tree.body), f"{room} does not say what it offers"

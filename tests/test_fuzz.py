@@ -2,11 +2,10 @@
 
 import warnings
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fastrm import FastrmError, GridMap, MachineError, MapError, RewardMachine, compile
-from fastrm.machines.machine import KINDS
+from fastrm.machines import KINDS
 from fastrm.textfile import decode_text
 
 from samples import GOLD, REFERENCE

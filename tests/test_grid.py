@@ -1,9 +1,11 @@
 """Grid kernels: batch steps, labels, distances."""
 
-import numpy as np
+import itertools
 
-from fastrm import GridMap
-from fastrm.kernels import distances
+from numba import njit
+
+from fastrm import GridMap, RewardMachine, compile
+from fastrm.kernels.episode import step
 from fastrm.problems.terrain import Terrain
 
 import naive
@@ -11,18 +13,21 @@ import naive
 ROOM = GridMap.parse("XXXXXXX\nXA  b X\nX X a X\nX X  aX\nX a   X\nXXXXXXX")
 
 
-def test_a_batch_of_agents_moves_like_the_oracle_and_reads_its_labels():
-    terrain, world = Terrain.survey(ROOM), naive.World(ROOM.render())
-    cells = [tuple(cell) for cell in terrain.cells.tolist()]
-    rng = np.random.default_rng(0)
-    s = rng.integers(0, len(cells), size=500).astype(np.uint32)
-    label = np.empty(500, dtype=np.uint8)
-    for _ in range(20):
-        before, a = s.copy(), rng.integers(0, 4, size=500)
-        distances.step(terrain.next_s, terrain.labels(), s, a, label)
-        for i in range(500):
-            there = world.move(cells[before[i]], int(a[i]))
-            assert cells[s[i]] == there and chr(label[i]) == world.tile[there]
+@njit
+def step_of(tables, s, u, a):
+    return step(tables, s, u, a)
+
+
+def test_the_step_rule_moves_like_the_oracle_in_kernels_and_in_python():
+    problem, world = compile(ROOM, RewardMachine.sequence("a-b")), naive.World(ROOM.render())
+    cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
+    for s, u, a in itertools.product(range(len(cells)), range(2), range(4)):
+        there = world.move(cells[s], a)
+        s_next, u_next, e = step_of(problem.tables, s, u, a)
+        assert cells[s_next] == there and u_next == (u + 1 if world.tile[there] == "ab"[u] else u)
+        taken = problem.step(s, u, a)
+        assert (taken.s, taken.u, taken.event) == (s_next, u_next, e)
+        assert taken.is_success == (not taken.is_live) == (u_next == 2) and taken.reward == (u_next == 2)
 
 
 def test_distances_are_those_of_the_oracle_in_both_metrics():

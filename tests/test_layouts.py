@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fastrm import GridMap, MapError
-from fastrm.naming import Recipe, generate_grid, parse_recipe
+from fastrm.worlds import generate_grid, parse_recipe
+from fastrm.worlds.recipes import Recipe
 
 OBSTACLES = [
     {"walls": 0.05}, {"walls": 0.2}, {"walls": 0.35}, {"layout": "rooms"}, {"layout": "maze"}, {"layout": "deceptive"},
@@ -31,7 +32,7 @@ def neighbours(grid, cell):
     """Yield the cells that one move leads to, read off tiles and fences."""
     row, column = cell
     for there in ((row - 1, column), (row, column + 1), (row + 1, column), (row, column - 1)):
-        if grid.rows[there[0]][there[1]] != "X" and (min(cell, there), max(cell, there)) not in grid.walls:
+        if grid.rows[there[0]][there[1]] != "X" and (min(cell, there), max(cell, there)) not in grid.fences:
             yield there
 
 
@@ -89,7 +90,7 @@ def test_the_density_of_walls_is_exact():
             grid = GridMap.generate("1a1b", size, 5, walls=density)
             inside = Counter(grid.rows[row][column] for row, column in inner_cells(grid))
             assert inside["X"] == round(density * (size - 2) ** 2)
-            assert not grid.walls
+            assert not grid.fences
 
 
 def test_walls_fall_on_all_free_cells_alike():
@@ -138,7 +139,7 @@ def test_rooms_have_one_door_in_every_wall_they_share(size, sides):
         for there in ((row + 1, column), (row, column + 1)):
             if max(there) < size - 1:
                 rooms = tuple((room_of[r], room_of[c]) for r, c in ((row, column), there))
-                fenced = ((row, column), there) in grid.walls
+                fenced = ((row, column), there) in grid.fences
                 assert rooms[0] != rooms[1] or not fenced
                 doors[rooms] += rooms[0] != rooms[1] and not fenced
     shared = {pair: count for pair, count in doors.items() if pair[0] != pair[1]}
@@ -149,7 +150,7 @@ def test_rooms_have_one_door_in_every_wall_they_share(size, sides):
 def test_doors_may_be_anywhere_in_a_wall():
     grids = [GridMap.generate("1a", 11, seed, layout="rooms") for seed in range(60)]
     for side in ([((4, c), (3, c)) for c in (4, 5, 6)], [((r, 6), (r, 7)) for r in (4, 5, 6)]):
-        doors = Counter(k for grid in grids for k, pair in enumerate(side) if (min(pair), max(pair)) not in grid.walls)
+        doors = Counter(k for grid in grids for k, pair in enumerate(side) if (min(pair), max(pair)) not in grid.fences)
         assert len(doors) == 3 and doors.total() == 60 and min(doors.values()) > 8
 
 

@@ -4,15 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from problems import machines, maps
 
 from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile
 from fastrm.kernels import rng
-from fastrm.kernels.episode import AGENT
-from fastrm.learners.options import option_pairs
-from fastrm.learners.training import ALGOS, Batch, train, train_many
+from fastrm.kernels.contracts import AGENT
+from fastrm.learners import Batch, registry, train, train_many
+from fastrm.learners.hrm import option_pairs
 
 import naive
 from specs import machine_text, sequence_spec
@@ -67,7 +66,7 @@ def assert_equal(oracle, batch):
     """Compare everything that both know, bit for bit."""
     problem, (run,) = batch.problem, batch.results()
     cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
-    if batch.algo == "hrm":
+    if batch.learner.name == "hrm":
         rows = [option for machine in oracle.machines for option in machine.options(oracle.self_loop_options)]
         ours = option_pairs(problem, oracle.self_loop_options)
         assert [source for source, _ in rows] == [problem.states[column] for _, column, _ in ours]
@@ -85,14 +84,14 @@ def assert_equal(oracle, batch):
     assert np.array_equal(run.score, np.array([tick["score"] for tick in oracle.ticks]), equal_nan=True)
     paid, length = run.episode_log
     assert list(zip(paid.tolist(), length.tolist(), strict=True)) == oracle.lengths
-    assert batch.agents["t"][0] == oracle.t
+    assert batch.state.agents["t"][0] == oracle.t
 
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
 @pytest.mark.parametrize("tasks", [1, 2], ids=["single", "multi"])
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("shaping", [False, True], ids=["plain", "shaped"])
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     compared = []
 
@@ -110,7 +109,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
         )
         cells = batch.problem.terrain.cells
         for _ in range(STEPS):
-            me = batch.agents[0]
+            me = batch.state.agents[0]
             here = tuple(cells[int(me["s"])].tolist()), batch.problem.states[int(me["u"])]
             assert here == (oracle.s, oracle.u)
             batch.advance(1)
@@ -127,7 +126,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     assert len(compared) >= 30, f"only {len(compared)} problems compiled"
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_kernels_equal_the_oracle_on_the_paper_s_machines(algo):
     text = GridMap.generate("2a1b1c", size=9, seed=2).render()
     for kind in ("boolean", "numeric-boolean", "numeric"):
@@ -138,7 +137,7 @@ def test_kernels_equal_the_oracle_on_the_paper_s_machines(algo):
         assert_equal(oracle, batch)
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_a_move_slips_to_either_side_as_often_as_said(algo):
     """One step from the middle of a cross whose arms say where the move went (chi-squared, p 0.001)."""
     grid = GridMap.parse("XXXXX\nXXaXX\nXdAbX\nXXcXX\nXXXXX\n")
@@ -192,20 +191,20 @@ def test_shaping_equals_a_shifted_initialisation(algo):
     assert not np.array_equal(shaped.q, train(problem, algo=algo, steps=steps, seed=1, **settings).q)
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_learning_rate_zero_leaves_q_alone(algo):
     run = train(small_problem(), algo=algo, steps=2000, alpha=0.0, controller_alpha=0.0, q_init=1.25)
     assert (run.q == 1.25).all()
     assert run.controller is None or (run.controller == 1.25).all()
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_another_seed_gives_another_trajectory(algo):
     one, other = (train(small_problem(), algo=algo, steps=500, seed=seed) for seed in (1, 2))
     assert not np.array_equal(one.q, other.q)
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_a_batch_of_seeds_equals_each_seed_alone(algo):
     seeds = [5, 0, 2**64 - 1, 7, 7, 123456789, 3, 1, 2]
     problem = small_problem(kind="numeric", profile="icarte2022")
@@ -221,7 +220,7 @@ def test_a_batch_of_seeds_equals_each_seed_alone(algo):
         assert all(np.array_equal(x, y) for x, y in zip(run.episode_log, alone.episode_log, strict=True))
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_exploration_and_ties_are_uniform(algo):
     """With epsilon 1, or with all values equal, every action is taken a quarter of the time (chi-squared, p 0.001)."""
     problem = compile(GridMap.parse("XXXXX\nX   X\nX A X\nX  aX\nXXXXX\n"), RewardMachine.sequence("a"))
@@ -232,7 +231,7 @@ def test_exploration_and_ties_are_uniform(algo):
         assert sum((count - 1000) ** 2 / 1000 for count in counts) < 16.3
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_learners_find_shortest_paths(algo):
     problem = small_problem("a-b-a")
     run = train(problem, algo=algo, steps=200_000, seed=0)

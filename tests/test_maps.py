@@ -41,7 +41,7 @@ FENCED = """
 def test_walls_may_stand_between_cells():
     grid = GridMap.parse(FENCED)
     assert grid.size == (4, 5) and grid.start == (1, 1) and grid.objects["a"] == ((1, 3),)
-    assert grid.walls == {((1, 2), (1, 3)), ((1, 2), (2, 2))}
+    assert grid.fences == {((1, 2), (1, 3)), ((1, 2), (2, 2))}
     open_moves = {(r, c, a) for r, c, a in np.argwhere(grid.passable()).tolist()}
     assert open_moves == {(1, 1, 1), (1, 1, 2), (1, 2, 3), (2, 1, 0), (1, 3, 2), (2, 3, 0)}
     assert grid.render() == FENCED.lstrip() and GridMap.parse(grid.render()) == grid
@@ -72,7 +72,7 @@ def test_walls_between_cells_that_are_no_neighbours_are_refused():
     rows = GridMap.parse(FENCED).rows
     for wall in (((1, 1), (2, 2)), ((0, 1), (1, 1)), ((1, 2), (1, 1)), ((1, 3), (1, 4)), ((2, 1), (3, 1))):
         with pytest.raises(MapError, match="are not neighbouring inner cells"):
-            GridMap(rows, walls=frozenset({wall}))
+            GridMap(rows, fences=frozenset({wall}))
 
 
 def test_generated_maps_are_pinned_for_ever():
@@ -166,7 +166,7 @@ def test_maps_can_be_copied():
 def test_dots_are_floor_however_a_map_is_made():
     assert GridMap(("XXXX", "XA.X", "XXXX")) == GridMap.parse("XXXX\nXA X\nXXXX")
     with pytest.raises(MapError, match="walls: must be pairs of cells"):
-        GridMap(("XXXX", "XA.X", "XXXX"), walls=frozenset({(1, 2)}))
+        GridMap(("XXXX", "XA.X", "XXXX"), fences=frozenset({(1, 2)}))
 
 
 def test_places_in_a_map_of_one_fenced_row_are_right():

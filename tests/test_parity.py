@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,9 +21,8 @@ from fastrm import (
     train,
 )
 from fastrm.bench.__main__ import main
-from fastrm.experiments.episode_logs import log_path
-from fastrm.experiments.experiment import reference_folder, series
-from fastrm.experiments.monitor_files import Monitor, read_monitor, write_monitor
+from fastrm.experiments import read_suite, reference_folder
+from fastrm.experiments.episode_logs import Monitor, log_path, read_monitor, write_monitor
 from fastrm.experiments.plan import Plan
 from fastrm.experiments.runner import write_episodes
 from fastrm.results.stats import ks_distance, permutation_p
@@ -96,7 +96,7 @@ def test_episodes_are_written_on_request_as_the_kernels_played_them(tmp_path, ca
         assert len(log.length) == results["episodes"][k, -1] and 2000 < log.length.sum() <= 3000
         assert log.reward.sum() == results["completions"][k, -1]
     assert log_path(plan, 0, tmp_path).parts[-5:-1] == ("qrm-num", "a-b", "1a1b-0", "0")
-    other = Plan.of(experiment.changed(steps=2000))
+    other = Plan.of(replace(experiment, steps=2000))
     assert write_episodes(other, range(4), tmp_path / "logs") == 4  # another run's logs are replaced
 
 
@@ -133,17 +133,17 @@ def test_tasks_can_be_played_in_rotation(tmp_path):
         Experiment(name="x", setups=("1a",), tasks=("a",), machine_files=("m.rm",), rotate=True, methods=("crm-bool",))
 
 
-def test_a_series_names_its_suites(monkeypatch, capsys):
+def test_a_series_names_its_suites(reference, monkeypatch, capsys):
     parts = ["icarte-craft-single", "icarte-office-single", "icarte-craft-multi", "icarte-office-multi"]
-    assert series("icarte") == parts
+    assert [one.name for one in read_suite("icarte", reference)] == parts
     with pytest.raises(ConfigError, match="run its parts"):
         Experiment.named("icarte")
-    assert main(["run", "icarte", "--out", "x.h5"]) == 2
+    assert main(["run", "icarte", "--out", "x.h5", "--reference", str(reference)]) == 2
     assert "--out goes with one of icarte-craft-single" in capsys.readouterr().err
     monkeypatch.delenv("FASTRM_REFERENCE", raising=False)
     for command in (["run", "icarte"], ["parity"]):
         assert main(command) == 2
-        assert "name its folder with --reference DIR" in capsys.readouterr().err
+        assert "name its folder, or set FASTRM_REFERENCE" in capsys.readouterr().err
     assert main(["parity", "--reference", "/nowhere"]) == 2
     assert "/nowhere: no such folder" in capsys.readouterr().err
 
@@ -151,9 +151,9 @@ def test_a_series_names_its_suites(monkeypatch, capsys):
 def test_the_published_experiments_are_sound(reference):
     counts = {"icarte-craft-single": 6 * 6 * 6, "icarte-craft-multi": 6 * 6 * 6, "icarte-office-single": 360,
               "icarte-office-multi": 360}  # fmt: skip
-    for name in series("icarte"):
-        plan = Plan.of(Experiment.named(name, reference))
-        assert plan.count == counts[name]
+    for experiment in read_suite("icarte", reference):
+        plan = Plan.of(experiment)
+        assert plan.count == counts[experiment.name]
     assert len(plan.problem(0, 0, 0).machines) == 4 and plan.learner.window == 400
 
 

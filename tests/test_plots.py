@@ -12,7 +12,6 @@ from test_claims import make_file, make_plan
 
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
-from fastrm.experiments.experiment import Method
 from fastrm.pictures.figures import figures_of
 from fastrm.pictures.plots import COLOURS, LINES, learning_curves
 from fastrm.pictures.text_curves import curves_as_text
@@ -34,11 +33,10 @@ def test_six_panels_with_one_colour_per_kind_and_one_line_per_learner(results):
     for axis, (setup, task) in zip(figure.axes, panels, strict=True):
         lines = [line for line in axis.get_lines() if line.get_color() != "0.6"]
         assert len(lines) == 8
-        for line, label in zip(lines, results.plan.methods, strict=True):
-            steps, scores = results.curves(setup=setup, task=task, method=label)
+        for line, method in zip(lines, results.plan.methods, strict=True):
+            steps, scores = results.curves(setup=setup, task=task, method=method.label)
             assert np.array_equal(line.get_xdata(), steps)
             assert np.allclose(line.get_ydata(), np.median(scores, axis=0))
-            method = Method.parse(label)
             assert line.get_color() == COLOURS[method.kind] and (line.get_marker() == "o") == method.shaping
             dashes = line._unscaled_dash_pattern[1]
             assert (dashes[0] if dashes else None) == {"qrm": 1, "crm": None, "hrm": 5}[method.algo]

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from problems import machines, maps
 
 from fastrm import (
@@ -226,10 +225,10 @@ def test_environments_slip_as_often_as_said_and_repeat_with_their_seed():
         env.reset(seed=seed)
         found = []
         for _ in range(n):
-            here = env._walk.cell
+            here = env._episode.cell
             env.step(1)
-            found.append((env._walk.cell[0] - here[0], env._walk.cell[1] - here[1]))
-            if env._over or env._walk.cell[1] >= 18 or not 2 <= env._walk.cell[0] <= 18:
+            found.append((env._episode.cell[0] - here[0], env._episode.cell[1] - here[1]))
+            if env._over or env._episode.cell[1] >= 18 or not 2 <= env._episode.cell[0] <= 18:
                 env.reset()
         return found
 

@@ -112,10 +112,10 @@ def test_bad_comparisons_are_refused(tmp_path):
     ):
         with pytest.raises(ConfigError, match=message):
             call()
-    assert np.array_equal(results.figures("steps_to_50"), results.figures("steps_to_0.5"))
+    assert np.array_equal(results.per_run_values("steps_to_50"), results.per_run_values("steps_to_0.5"))
     for wrong in ("steps_to_", "steps_to_200", "steps_to_1.5", "steps_to_x", 3):
         with pytest.raises(ConfigError, match="no figure"):
-            results.figures(wrong)
+            results.per_run_values(wrong)
 
 
 def test_runs_without_scores_are_not_compared(tmp_path):

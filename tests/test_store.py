@@ -21,10 +21,12 @@ import pytest
 from fastrm import ConfigError, Experiment, FastrmWarning, LearnerConfig, StoreError, load, run
 from fastrm.bench.__main__ import main
 from fastrm.errors import DiskError
+from fastrm.experiments import merge
 from fastrm.experiments.plan import Plan
+from fastrm.learners import registry
 from fastrm.results.disk import Disk
 from fastrm.results.hdf5 import PER_RUN, PER_TICK, SCHEMA, seal, unseal
-from fastrm.results.store import Store, merge_files
+from fastrm.results.store import Store
 
 
 def experiment(**changes):
@@ -133,7 +135,7 @@ def compute_shards(folder, interrupted, **how):
     parts = [folder / f"part{k}.h5" for k in (1, 2, 3)]
     for k, part in enumerate(parts, start=1):
         compute(part, interrupted, shard=(k, 3), **how)
-    merge_files([parts[2], parts[0], parts[1]], folder / "tiny.h5")
+    merge([parts[2], parts[0], parts[1]], folder / "tiny.h5")
 
 
 def ways():
@@ -368,7 +370,7 @@ def test_a_failed_run_is_recorded_with_its_error_and_the_rest_goes_on(tmp_path, 
 def test_a_complete_file_is_not_computed_again(plain, tmp_path, monkeypatch):
     run(experiment(), tmp_path / "tiny.h5")
     stamp = (tmp_path / "tiny.h5").stat().st_mtime_ns
-    monkeypatch.setattr("fastrm.experiments.runner.work", None)
+    monkeypatch.setattr("fastrm.experiments.executors.work", None)
     assert run(experiment(), tmp_path / "tiny.h5").complete
     assert (tmp_path / "tiny.h5").stat().st_mtime_ns == stamp
 
@@ -384,24 +386,27 @@ def test_another_experiment_in_the_file_is_refused_with_what_differs_and_fresh_s
     assert load(tmp_path / "x.h5.bak")["step"][-1] == 20_000
 
 
-def test_another_version_in_the_file_is_refused(tmp_path, monkeypatch):
-    run(experiment(), tmp_path / "tiny.h5")
+def test_a_file_of_another_version_goes_on_and_one_of_other_semantics_is_refused(tmp_path, monkeypatch):
+    run(experiment(), tmp_path / "tiny.h5", shard=(1, 2))
     monkeypatch.setattr("fastrm.__version__", "9.9")
-    with pytest.raises(StoreError, match=r"fastrm 0\.1\.0 there, 9\.9 here"):
+    assert run(experiment(), tmp_path / "tiny.h5").complete
+    monkeypatch.setattr(type(registry.find("crm")), "semantics", 99)
+    with pytest.raises(StoreError, match=r"semantics of crm 1 there, 99 here"):
         run(experiment(), tmp_path / "tiny.h5")
+    assert load(tmp_path / "tiny.h5").complete
 
 
 def test_shards_that_disagree_are_not_merged(tmp_path):
     run(experiment(), tmp_path / "a.h5", shard=(1, 2))
     run(experiment(root_seed=1), tmp_path / "b.h5", shard=(2, 2))
     with pytest.raises(StoreError, match="root_seed 1 there, 0 here"):
-        merge_files([tmp_path / "a.h5", tmp_path / "b.h5"], tmp_path / "c.h5")
+        merge([tmp_path / "a.h5", tmp_path / "b.h5"], tmp_path / "c.h5")
 
 
 def test_runs_that_occur_twice_must_be_the_same_to_the_bit(plain, tmp_path):
     path = tmp_path / "tiny.h5"
     run(experiment(), path)
-    merge_files([path, path], tmp_path / "twice.h5")
+    merge([path, path], tmp_path / "twice.h5")
     assert contents(tmp_path / "twice.h5") == plain
     with h5py.File("x", "w", driver="core", backing_store=False) as file:
         with h5py.File(io.BytesIO(unseal(path.read_bytes(), ""))) as old:
@@ -412,7 +417,7 @@ def test_runs_that_occur_twice_must_be_the_same_to_the_bit(plain, tmp_path):
         file.flush()
         (tmp_path / "other.h5").write_bytes(seal(file.id.get_file_image()))
     with pytest.raises(StoreError, match="run 0 occurs twice with different results"):
-        merge_files([path, tmp_path / "other.h5"], tmp_path / "c.h5")
+        merge([path, tmp_path / "other.h5"], tmp_path / "c.h5")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

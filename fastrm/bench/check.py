@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check and print."""
     from fastrm.bench.tables import print_check
-    from fastrm.exact.solve import check_gamma
-    from fastrm.problems.compiler import compile
+    from fastrm.exact import check_gamma
+    from fastrm.problems import compile
 
     check_gamma(options.gamma)
     grid, machine = read_map(options), read_machine(options)
@@ -40,10 +40,8 @@ def run(options: argparse.Namespace) -> int:
 
 def examine(problem: Any, gamma: float) -> dict[str, Any]:
     """Collect everything that is known about a problem."""
-    from fastrm.exact.guarantees import guarantee
-    from fastrm.exact.lint import lint
-    from fastrm.exact.unit import optimal_arps
-    from fastrm.learners.hrm_fixed_point import hrm_fixed_point
+    from fastrm.exact import guarantee, lint, optimal_arps
+    from fastrm.learners import hrm_fixed_point
 
     verdict = guarantee(problem, gamma)
     witness = verdict.witness

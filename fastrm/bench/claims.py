@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Judge the claims and print them."""
     from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
-    from fastrm.results.dataset import load
+    from fastrm.results import load
     from fastrm.studies.judge import judge
 
     loaded = [load(path) for path in options.files]

@@ -71,10 +71,10 @@ def _draw_on_map(options: argparse.Namespace, form: str) -> None:
     if not options.learn:
         plots.save(plots.draw_maps([(Path(options.map).stem, grid)]), options.out)
         return
-    from fastrm.learners.training import train
+    from fastrm.learners import train
     from fastrm.pictures.animation import save_episode
     from fastrm.pictures.policies import draw_learning
-    from fastrm.problems.compiler import compile
+    from fastrm.problems import compile
 
     problem = compile(grid, read_machine(options), options.profile, options.metric)
     trained = train(problem, options.learn, steps=options.steps)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fastrm.results.dataset import Results
+    from fastrm.results import Results
     from fastrm.studies.findings import Agreement, Certified, Difference, Point
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables."""
-    from fastrm.results.dataset import load
+    from fastrm.results import load
 
     results = load(options.file)
     if not results.complete:
@@ -62,10 +62,10 @@ def tables(results: Results, by_task: bool = False, exact: bool = True) -> Itera
 
 
 def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:
-    from fastrm.studies.findings import by_start
+    from fastrm.studies.findings import by_optimism
 
-    starts = sorted(dict.fromkeys(point.start for point in points), key=by_start)
-    found = {(point.setup, point.method, point.start): cell(point) for point in points}
+    starts = sorted(dict.fromkeys(point.optimism for point in points), key=by_optimism)
+    found = {(point.setup, point.method, point.optimism): cell(point) for point in points}
     rows = dict.fromkeys((point.setup, point.method) for point in points)
     return _table(
         ["maps", "method", *map(_start, starts)],
@@ -79,8 +79,8 @@ def _steps(point: Point) -> str:
 
 
 def _differences(gaps: Sequence[Difference]) -> str:
-    starts = list(dict.fromkeys(gap.start for gap in gaps))
-    found = {(gap.setup, gap.one, gap.two, gap.start): f"{gap.area} ({gap.probability:.1%})" for gap in gaps}
+    starts = list(dict.fromkeys(gap.optimism for gap in gaps))
+    found = {(gap.setup, gap.one, gap.two, gap.optimism): f"{gap.area} ({gap.probability:.1%})" for gap in gaps}
     rows = dict.fromkeys((gap.setup, gap.one, gap.two) for gap in gaps)
     return _table(
         ["maps", "one less the other", *map(_start, starts)],
@@ -98,7 +98,7 @@ def _certified(rows: Sequence[Certified]) -> str:
 def _agreement(rows: Sequence[Agreement]) -> str:
     return _table(
         ["", "certified", "not certified"],
-        ([_start(r.start), f"{r.shortest} of {r.certified}", f"{r.shortest_elsewhere} of {r.others}"] for r in rows),
+        ([_start(r.optimism), f"{r.shortest} of {r.certified}", f"{r.shortest_elsewhere} of {r.others}"] for r in rows),
     )
 
 

@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print shape and provenance."""
     from fastrm.bench.tables import print_info
-    from fastrm.results.dataset import load
+    from fastrm.results import load
 
     print_info(load(options.file))
     return 0

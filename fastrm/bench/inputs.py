@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from fastrm.machines.machine import KINDS, RewardMachine
-from fastrm.naming import find_grid, find_machine
-from fastrm.worlds.grid import GridMap
+from fastrm.machines import KINDS, RewardMachine, find_machine
+from fastrm.worlds import GridMap, find_grid
 
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:

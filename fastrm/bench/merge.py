@@ -15,9 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Join the files."""
     from fastrm.bench.tables import print_summary
-    from fastrm.results.dataset import load
-    from fastrm.results.store import merge_files
+    from fastrm.experiments import merge
 
-    merge_files(options.parts, options.out)
-    print_summary(load(options.out))
+    print_summary(merge(options.parts, options.out))
     return 0

@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run what is missing, compare, print and draw; exit code 1 where equality is rejected."""
     from fastrm.bench.reports import print_optima, print_parity, print_speeds
-    from fastrm.experiments.experiment import reference_folder
-    from fastrm.experiments.runner import Interrupted
+    from fastrm.experiments import Interrupted, reference_folder
     from fastrm.pictures import plots
     from fastrm.studies import parity
 
@@ -64,15 +63,14 @@ def run(options: argparse.Namespace) -> int:
 def compute(folder: Path, options: argparse.Namespace, profile: str) -> list[Curves]:
     """Run, or load, our side of the comparison under a profile."""
     from fastrm.bench.run import progress_bar
-    from fastrm.experiments import runner
-    from fastrm.experiments.plan import Plan
+    from fastrm.experiments import Plan, run as run_plan
     from fastrm.studies import parity
 
     results = {}
     for domain, experiment in parity.experiments(folder, options.runs, profile).items():
         out = options.out / f"{domain}{'' if profile == parity.PROFILE else '-' + profile.replace(' ', '')}.h5"
         with progress_bar(quiet=False) as report:
-            results[domain] = runner.run(Plan.of(experiment), out, workers=options.workers, report=report)
+            results[domain] = run_plan(Plan.of(experiment), out, workers=options.workers, report=report)
     return parity.load_curves(folder, results)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
-from fastrm.problems.compiler import Problem
+from fastrm.problems import Problem
 
 KEYS = {
     "\x1b[A": 0, "\x1b[C": 1, "\x1b[B": 2, "\x1b[D": 3, "w": 0, "d": 1, "s": 2, "a": 3, "k": 0, "l": 1, "j": 2, "h": 3,
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
-    from fastrm.problems.compiler import compile
+    from fastrm.problems import compile
 
     problem = compile(read_map(options), read_machine(options), options.profile, options.metric)
     with keyboard() as read:
@@ -35,23 +35,23 @@ def run(options: argparse.Namespace) -> int:
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
     from fastrm.pictures.map_views import show
-    from fastrm.problems.episode import Walk
+    from fastrm.problems import Episode
 
-    walk, total = Walk(problem), 0.0
+    episode, total = Episode(problem), 0.0
     while True:
-        write(clear + show(problem.terrain.grid, *walk.cell))
-        state = "done" if walk.success else "failed" if walk.terminated else walk.state
-        said = f"label {walk.label or '-'}   reward {walk.reward:g}   sum {total:g}   step {walk.steps}"
+        write(clear + show(problem.terrain.grid, *episode.cell))
+        state = "done" if episode.success else "failed" if episode.terminated else episode.state
+        said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
         write(f"state {state}   {said}\n")
-        write("the episode is over; r begins again; q leaves\n" if walk.terminated else f"{HELP}\n")
+        write("the episode is over; r begins again; q leaves\n" if episode.terminated else f"{HELP}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return
         if key == "r":
-            walk, total = Walk(problem), 0.0
-        elif key in KEYS and not walk.terminated:
-            walk.step(KEYS[key])
-            total += walk.reward
+            episode, total = Episode(problem), 0.0
+        elif key in KEYS and not episode.terminated:
+            episode.step(KEYS[key])
+            total += episode.reward
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from fastrm.results.dataset import Results
+    from fastrm.results import Results
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw the figures, and write the summary as CSV beside them."""
-    from fastrm.results.dataset import load
+    from fastrm.results import load
 
     results = load(options.file)
     if options.text:
@@ -65,7 +65,7 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
 
 def write_summary(results: Results, path: Path) -> None:
     """Write quartiles, means and shares per setup, task and method."""
-    from fastrm.results.export import to_csv
+    from fastrm.results import to_csv
 
     path.write_text(to_csv([row for row in results.summary() if row["runs"]]))
 

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 from fastrm.errors import ConfigError, FastrmError
 
 if TYPE_CHECKING:
-    from fastrm.results.dataset import Results
+    from fastrm.experiments import Experiment
+    from fastrm.results import Results
 
 INTERRUPTED = 3
+CHANGES = ("steps", "seeds", "maps")
+"""Settings of a suite that the command line may replace."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--isolation", choices=("thread", "process"), default="thread", help="threads or processes")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at ADDRESS")
     parser.add_argument("--shard", metavar="i/N", help="run only part i of N; join the parts with 'merge'")
-    for name in ("steps", "seeds", "maps"):
+    for name in CHANGES:
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{name} instead of the suite's")
     parser.add_argument("--reference", metavar="DIR", help="published data, for icarte (default: FASTRM_REFERENCE)")
     parser.add_argument("--episodes", type=Path, metavar="DIR", help="also write every episode as 0.0.monitor.csv")
@@ -40,30 +43,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the experiment, or each of a series, and print a summary."""
-    from fastrm.experiments.experiment import series
+    from fastrm.experiments import read_suite
 
-    suites = series(options.suite)
-    if len(suites) > 1 and options.out:
-        raise ConfigError(f"{options.suite} is a series; --out goes with one of {', '.join(suites)}")
+    changes = {name: getattr(options, name) for name in CHANGES}
+    experiments = read_suite(options.suite, options.reference, **changes)
+    if len(experiments) > 1 and options.out:
+        names = ", ".join(experiment.name for experiment in experiments)
+        raise ConfigError(f"{options.suite} is a series; --out goes with one of {names}")
     worst = 0
-    for suite in suites:
-        code = run_one(suite, options)
+    for experiment in experiments:
+        code = run_one(experiment, options)
         if code == INTERRUPTED:
             return code
         worst = max(worst, code)
     return worst
 
 
-def run_one(suite: str, options: argparse.Namespace) -> int:
+def run_one(experiment: Experiment, options: argparse.Namespace) -> int:
     """Run one experiment and print a summary."""
     from fastrm.bench.plot import folder_of
     from fastrm.bench.tables import print_forecast, print_summary
-    from fastrm.experiments import runner
-    from fastrm.experiments.experiment import Experiment
-    from fastrm.experiments.plan import Plan
+    from fastrm.experiments import Interrupted, Plan, run as run_plan, write_episodes
 
-    experiment = Experiment.named(suite, options.reference)
-    plan = Plan.of(experiment.changed(steps=options.steps, seeds=options.seeds, maps=options.maps))
+    plan = Plan.of(experiment)
     shard = parse_shard(options.shard)
     out = options.out or default_path(experiment.name, shard)
     if options.dry_run:
@@ -71,15 +73,15 @@ def run_one(suite: str, options: argparse.Namespace) -> int:
         return 0
     with progress_bar(quiet=options.quiet) as report:
         try:
-            results = runner.run(
+            results = run_plan(
                 plan, out, workers=options.workers, isolation=options.isolation, scheduler=options.scheduler,
                 shard=shard, fresh=options.fresh, report=report,
             )  # fmt: skip
-        except runner.Interrupted as stop:
+        except Interrupted as stop:
             sys.stderr.write(f"fastrm: {stop}\n")
             return INTERRUPTED
     if options.episodes is not None:
-        written = runner.write_episodes(plan, results["run"].tolist(), options.episodes, workers=options.workers)
+        written = write_episodes(plan, results["run"].tolist(), options.episodes, workers=options.workers)
         if not options.quiet:
             sys.stderr.write(f"fastrm: {written} logs of episodes in {options.episodes}\n")
     if not options.quiet and not options.report:
@@ -100,14 +102,13 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     What cannot be done is said and left out.
     """
     from fastrm.bench.plot import draw
-    from fastrm.experiments.experiment import Method
 
     paths = []
     try:
         paths += draw(results, folder, quiet=quiet)
     except ConfigError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
-    swept = any(Method.parse(label).start is not None for label in results.plan.methods)
+    swept = any(method.optimism is not None for method in results.plan.methods)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         paths.append((_tell if swept else _judge)(results, folder, quiet))

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 from fastrm.errors import ConfigError
-from fastrm.results.provenance import describe_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError(f"--json {options.json}: cannot be written: {problem.strerror or problem}") from None
     from fastrm.bench import measure  # numba is imported only now
     from fastrm.bench.tables import print_speed
+    from fastrm.results import describe_machine
 
     report = {"machine": describe_machine(), **measure.everything(options.steps, options.repeats)}
     if options.json is not None:

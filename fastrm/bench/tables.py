@@ -14,11 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from fastrm.experiments.batches import work
-from fastrm.experiments.plan import Plan
-from fastrm.results.dataset import Results
-from fastrm.worlds import fences
-from fastrm.worlds.grid import GridMap
+from fastrm.experiments import Plan, work
+from fastrm.results import Results
+from fastrm.worlds import WALL, GridMap
 
 MAX_DRAWN = 80
 
@@ -70,7 +68,7 @@ def print_forecast(plan: Plan, out: Path) -> None:
     work(calibration.to_json(), range(calibration.count))
     per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
     steps, cores = plan.count * plan.steps, os.cpu_count() or 1
-    size = plan.count * (300 + 12 * plan.ticks)
+    size = plan.count * (300 + 12 * len(plan.step))
     console.print(
         f"{len(plan.grids)} maps x {len(plan.tasks)} tasks x {len(plan.methods)} methods x {plan.seeds} seeds = "
         f"{plan.count} runs of {plan.steps:,} steps: {steps / 1e9:.3g} billion steps"
@@ -78,7 +76,10 @@ def print_forecast(plan: Plan, out: Path) -> None:
     console.print(f"about {steps * per_step / cores:.0f} s on {cores} cores, at most {size / 1e6:.1f} MB in {out}")
     for setup, name, _ in plan.grids:
         console.print(f"  map {setup} {name}")
-    console.print(f"  tasks {', '.join(name for name, _ in plan.tasks)}; methods {', '.join(plan.methods)}")
+    console.print(
+        f"  tasks {', '.join(name for name, _ in plan.tasks)}; "
+        f"methods {', '.join(method.label for method in plan.methods)}"
+    )
 
 
 def print_summary(results: Results) -> None:
@@ -171,22 +172,16 @@ def draw_witness(grid: GridMap, report: dict[str, Any]) -> Text:
             if tiles[row][column] in " o@":
                 tiles[row][column] = mark
     text = Text()
-    for r, line in enumerate(_drawn(grid, tiles)):
+    for r, line in enumerate(grid.render(["".join(row) for row in tiles]).splitlines()):
         for c, tile in enumerate(line):
-            cell = ((r + 1) // 2, (c + 1) // 2) if grid.walls else (r, c)  # with walls between cells at twice the size
-            is_cell = not grid.walls or (r % 2 and c % 2)
-            style = styles.get(cell, "") if is_cell and tile != "X" else "dim"
-            text.append("#" if tile == "X" else tile, style)
+            cell = ((r + 1) // 2, (c + 1) // 2) if grid.fences else (r, c)  # with fences at twice the size
+            is_cell = not grid.fences or (r % 2 and c % 2)
+            style = styles.get(cell, "") if is_cell and tile != WALL else "dim"
+            text.append("#" if tile == WALL else tile, style)
         text.append("\n")
     text.append("o optimal path" + ("   @ its loop" if report["loop"] else ""))
     text.append("   ! leaves the shortest routes" if report["leaves_at"] else "")
     return text
-
-
-def _drawn(grid: GridMap, tiles: list[list[str]]) -> list[str]:
-    """Return the lines of a map with other tiles."""
-    rows = ["".join(row) for row in tiles]
-    return fences.write(rows, grid.walls).splitlines() if grid.walls else rows
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError, did_you_mean
-from fastrm.experiments.experiment import SUITES
-from fastrm.machines.machine import RewardMachine
-from fastrm.naming import find_grid, find_machine
-from fastrm.problems.compiler import Problem, check_problem, compile
-from fastrm.problems.terrain import ACTIONS
-from fastrm.worlds.grid import GridMap
+from fastrm.experiments import suite_file
+from fastrm.machines import RewardMachine, find_machine
+from fastrm.problems import Problem, check_problem, compile
+from fastrm.worlds import ACTIONS, GridMap, find_grid
 
-Array = npt.NDArray[Any]
 OFFICE_TASK = """
 name    coffee and mail to the office
 states  nothing coffee mail both
@@ -93,5 +90,4 @@ def office(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings with the Office map and task where others are not given."""
     if settings.get("problem") is not None:
         return settings
-    where = next(path for suites in SUITES if (path := suites / "office.map").is_file())
-    return {"grid": where, "machine": RewardMachine.parse(OFFICE_TASK, "<office>"), **settings}
+    return {"grid": suite_file("office.map"), "machine": RewardMachine.parse(OFFICE_TASK, "<office>"), **settings}

@@ -19,24 +19,21 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from fastrm.config import check_whole
+from fastrm.arrays import Array
+from fastrm.checks import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import LIVE
 from fastrm.pictures.map_views import paint, show
-from fastrm.problems.compiler import Problem
-from fastrm.problems.episode import Walk
-from fastrm.problems.terrain import ACTIONS
+from fastrm.problems import Episode, Problem
+from fastrm.worlds import ACTIONS
 
 try:
     import gymnasium
     from gymnasium import spaces
 except ImportError:
     raise ConfigError("environments need gymnasium; install it with: pip install 'fastrm[gym]'") from None
-
-Array = npt.NDArray[Any]
 
 
 class RewardMachineEnv(gymnasium.Env[Array, int]):
@@ -73,14 +70,14 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         tables = self.problem.tables
         self.observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
         self.action_space = cast("spaces.Space[int]", spaces.Discrete(len(ACTIONS)))
-        self._episodes, self._over, self._walk = 0, True, Walk(self.problem)
+        self._episodes, self._over, self._episode = 0, True, Episode(self.problem)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode at the start cell; no label is read there."""
         super().reset(seed=seed)
         if seed is not None:
             self._episodes = 0  # a seed repeats everything, the rotation of tasks too
-        self._walk = Walk(self.problem, self._episodes % len(self.problem.tables.first_u))
+        self._episode = Episode(self.problem, self._episodes % len(self.problem.tables.first_u))
         self._episodes, self._over = self._episodes + 1, False
         return self._observation(), self._info()
 
@@ -90,26 +87,32 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
             raise ConfigError(f"action {action!r}: must be 0 (up), 1 (right), 2 (down) or 3 (left)")
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
-        walk = self._walk
-        walk.step(int(slide(self.problem, np.array(action), self.np_random)))
+        episode = self._episode
+        episode.step(int(slide(self.problem, np.array(action), self.np_random)))
         info = self._info()
         if self.counterfactuals:
-            info["counterfactuals"] = counterfactuals_of(self.problem, walk.event)
-        truncated = walk.steps >= self.episode_limit
-        self._over = walk.terminated or truncated
-        return self._observation(), walk.reward, walk.terminated, truncated, info
+            info["counterfactuals"] = counterfactuals_of(self.problem, episode.event)
+        truncated = episode.steps >= self.episode_limit
+        self._over = episode.terminated or truncated
+        return self._observation(), episode.reward, episode.terminated, truncated, info
 
     def _observation(self) -> Array:
-        return np.array([self._walk.s, self._walk.u], dtype=np.int64)
+        return np.array([self._episode.s, self._episode.u], dtype=np.int64)
 
     def _info(self) -> dict[str, Any]:
-        walk = self._walk
-        labels = (walk.label,) if walk.label else ()
-        return {"labels": labels, "rm_state": walk.state, "task": walk.task, "cell": walk.cell, "success": walk.success}
+        episode = self._episode
+        labels = (episode.label,) if episode.label else ()
+        return {
+            "labels": labels,
+            "rm_state": episode.state,
+            "task": episode.task,
+            "cell": episode.cell,
+            "success": episode.success,
+        }
 
     def render(self) -> Any:
         """Return the map with the agent, as text or as an image."""
-        row, column = self._walk.cell
+        row, column = self._episode.cell
         shown = {"ansi": show, "rgb_array": paint}.get(self.render_mode or "")
         return None if shown is None else shown(self.problem.terrain.grid, row, column)
 

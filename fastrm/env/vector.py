@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from fastrm.config import check_whole
+from fastrm.arrays import Array
+from fastrm.checks import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
 from fastrm.kernels import environments
-from fastrm.problems.compiler import Problem
-from fastrm.problems.terrain import ACTIONS
+from fastrm.problems import Problem
+from fastrm.worlds import ACTIONS
 
 try:
     import gymnasium
@@ -20,8 +20,6 @@ try:
     from gymnasium.vector import AutoresetMode, VectorEnv
 except ImportError:
     raise ConfigError("the vector environment needs gymnasium 1.1 or newer: pip install 'fastrm[gym]'") from None
-
-Array = npt.NDArray[Any]
 
 
 class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):

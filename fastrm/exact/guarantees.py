@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.exact import thresholds
-from fastrm.exact.paths import Cell, as_cells
 from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import Solution, check_request, solve
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS
-from fastrm.problems.compiler import Problem
-from fastrm.problems.steps_to_go import distances
-
-Array = npt.NDArray[Any]
+from fastrm.problems import Problem, distances
+from fastrm.worlds import Cell
 
 
 @dataclass(frozen=True)
@@ -201,7 +197,7 @@ def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
         allowed, direct_here = int(ways[s, u]), int(direct[s, u])
         a = ((allowed & ~direct_here) or allowed).bit_length() - 1
         if leaves is None and not direct_here >> a & 1:
-            leaves, state = as_cells(problem, [s])[0], problem.states[u][1]
+            leaves, state = problem.terrain.cells_of([s])[0], problem.states[u][1]
         e = tables.event[s, a]
         finished = bool(tables.outcome[e, u] != LIVE)
         pair = int(tables.next_s[s, a]), int(tables.delta[e, u])
@@ -213,11 +209,11 @@ def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
         loop_from, state = trail[pair], problem.states[pair[1]][1]
     best, route = thresholds.best_shortest_path(problem, solution.reward, solution.gamma, solution.machine)
     return Witness(
-        path=as_cells(problem, numbers),
-        loop=() if loop_from is None else as_cells(problem, numbers[loop_from:]),
+        path=problem.terrain.cells_of(numbers),
+        loop=() if loop_from is None else problem.terrain.cells_of(numbers[loop_from:]),
         state=state,
         leaves_at=leaves,
-        shortest_path=as_cells(problem, [s for s, _ in route]),
+        shortest_path=problem.terrain.cells_of([s for s, _ in route]),
         optimal_return=float(solution.value[tables.start, solution.first_u]),
         shortest_return=best + solution.offset,
     )

@@ -9,17 +9,14 @@ import numpy as np
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, FastrmError, place
 from fastrm.exact.guarantees import guarantee
-from fastrm.exact.paths import as_cells, follow
+from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written
 from fastrm.exact.solve import check_gamma, solve_rewards
 from fastrm.kernels.contracts import LIVE
-from fastrm.machines.language.draft import Draft
-from fastrm.machines.machine import RewardMachine, structural_faults
-from fastrm.problems.compatibility import check_features, leaves_read
-from fastrm.problems.compiler import Problem, compile
-from fastrm.problems.tabulate import Evaluator
-from fastrm.problems.terrain import Metric, Terrain, find_events
-from fastrm.worlds.grid import GridMap
+from fastrm.machines import RewardMachine, structural_faults
+from fastrm.machines.language import Draft
+from fastrm.problems import Evaluator, Metric, Problem, Terrain, check_features, compile, find_events, leaves_read
+from fastrm.worlds import GridMap
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
     if earned <= 0:
         return []
     state = problem.states[round_trip[0][1]][1]
-    cells = as_cells(problem, [s for s, _ in round_trip])
+    cells = problem.terrain.cells_of([s for s, _ in round_trip])
     return [
         Finding(
             "farming",

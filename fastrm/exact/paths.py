@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
+from fastrm.arrays import Array
 from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
-from fastrm.problems.compiler import Problem
-
-Array = npt.NDArray[Any]
-Cell = tuple[int, int]
 
 
 def follow(tables: Tables, policy: Array, u: int) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
@@ -44,8 +37,3 @@ def follow_option(tables: Tables, policy: Array, s: int, u: int) -> tuple[list[i
         if tables.delta[e, u] != u:
             return [*trail, s], paid, None, e
     return [*trail, s], paid, trail[s], e
-
-
-def as_cells(problem: Problem, numbers: list[int]) -> tuple[Cell, ...]:
-    """Return rows and columns of numbered cells."""
-    return tuple((row, column) for row, column in problem.terrain.cells[numbers].tolist())

@@ -6,17 +6,14 @@ where B is the largest discounted sum of residuals, rounding included, that play
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels import slip_values
 from fastrm.kernels.contracts import Tables
-from fastrm.problems.compiler import Problem
+from fastrm.problems import Problem
 
-Array = npt.NDArray[Any]
 _SWEEPS = 1_000_000
 
 

@@ -12,22 +12,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fastrm.config import check_number, check_whole
+from fastrm.arrays import Array
+from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.paths import Cell, as_cells, follow
+from fastrm.exact.paths import follow
 from fastrm.exact.slip import expected_values
 from fastrm.exact.ties import settle, settle_by_steps
 from fastrm.kernels import arrival, search, values
 from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
-from fastrm.problems.compiler import Problem, check_problem
-from fastrm.problems.steps_to_go import distances
-
-Array = npt.NDArray[Any]
+from fastrm.problems import Problem, check_problem, distances
+from fastrm.worlds import Cell
 
 _SWEEPS = 400
 _LONGEST = 100_000
@@ -76,7 +73,7 @@ class Solution:
     @property
     def path(self) -> tuple[Cell, ...]:
         """Cells of the optimal path from the start, as long as nothing slips; cut where it begins to repeat."""
-        return as_cells(self.problem, [s for s, _ in self.pairs[0]])
+        return self.problem.terrain.cells_of([s for s, _ in self.pairs[0]])
 
     @property
     def length(self) -> int | None:

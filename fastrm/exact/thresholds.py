@@ -19,11 +19,10 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written, path_return
@@ -31,11 +30,9 @@ from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import solve_rewards, value_and_policy
 from fastrm.kernels import values
 from fastrm.kernels.contracts import FAR, SUCCESS, Tables
-from fastrm.machines.language.expressions import constant
-from fastrm.problems.compiler import Problem
-from fastrm.problems.steps_to_go import distances
+from fastrm.machines.language import constant
+from fastrm.problems import Problem, distances
 
-Array = npt.NDArray[Any]
 Pair = tuple[int, int]
 
 _ROUNDS = 200

@@ -7,18 +7,14 @@ settled by policy iteration in rational arithmetic, the rewards taken as written
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.exact.rational import Move, as_written, optimal_moves
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
-from fastrm.problems.compiler import Problem
-from fastrm.problems.steps_to_go import distances
-
-Array = npt.NDArray[Any]
+from fastrm.problems import Problem, distances
 
 EXACT_LIMIT = 3000
 """Pairs of cell and state up to which ties are settled in rational arithmetic."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import weakref
 
-from fastrm.config import check_number
+from fastrm.checks import check_number
 from fastrm.exact.solve import solve_rewards, task_reward
-from fastrm.problems.compiler import Problem, check_problem
+from fastrm.problems import Problem, check_problem
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[float, float], tuple[float, ...]]] = weakref.WeakKeyDictionary()
 

@@ -1,32 +1,125 @@
 """Logs of every episode, in the published format, so that existing plotting scripts keep working.
 
+``0.0.monitor.csv`` has a row per episode::
+
+    # {"t_start": 1614835805.4, "env_id": "Office-single-v0"}
+    r,l,t
+    0.0,66,0.014107
+
 A run is a pure function of its plan, so its episodes are computed when they are wanted instead of being kept.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fastrm.errors import StoreError
-from fastrm.experiments.experiment import Method
-from fastrm.experiments.monitor_files import NAME, write_monitor
-from fastrm.experiments.plan import Plan
-from fastrm.learners.training import Batch
-from fastrm.studies.published import ALGORITHMS
+import numpy as np
 
-_PUBLISHED = {ours: theirs for theirs, ours in ALGORITHMS.items()}
+from fastrm.arrays import Array
+from fastrm.errors import StoreError
+from fastrm.experiments.batches import batch_of
+from fastrm.experiments.plan import Plan
+from fastrm.textfile import read_text
+
+PUBLISHED_NAMES = {"qrm": "ql", "qrm-rs": "ql-rs"}
+"""What the reference implementation calls our methods, where it calls them otherwise."""
+NAME = "0.0.monitor.csv"
+HEAD = "r,l,t"
+_MICROSECOND = 1e-6
+
+
+class Monitor(NamedTuple):
+    """The episodes of one run."""
+
+    reward: Array
+    """What each episode paid."""
+    length: Array
+    """Its steps."""
+    seconds: Array
+    """Seconds since the start of the run."""
+    about: dict[str, Any]
+    """What the first line says."""
+
+    def scores(self, steps: Array, optimum: float, window: int = 100) -> Array:
+        """Return the mean of reward / length / optimum over the last episodes that ended at or before some steps.
+
+        The episode that crosses a step does not count; where none has ended yet the score is 0.
+        """
+        worth = np.concatenate([[0.0], np.cumsum(self.reward / self.length)])
+        ended = np.searchsorted(np.cumsum(self.length), steps, side="right")
+        first = np.maximum(ended - window, 0)
+        mean: Array = (worth[ended] - worth[first]) / np.maximum(ended - first, 1) / optimum
+        return mean
+
+
+def read_monitor(path: Path) -> Monitor:
+    """Read a log of episodes.
+
+    Raises
+    ------
+    StoreError
+        Naming the line that is not as published.
+    """
+    lines = read_text(path, StoreError).splitlines()
+    if len(lines) < 2 or not lines[0].startswith("#") or lines[1] != HEAD:
+        raise StoreError(f"{path}: not a log of episodes; it must begin with a line '# {{...}}' and a line '{HEAD}'")
+    try:
+        about = json.loads(lines[0][1:])
+    except ValueError:
+        raise StoreError(f"{path}:1: the first line is not '# ' and JSON") from None
+    rows = np.empty((len(lines) - 2, 3))
+    for k, line in enumerate(lines[2:]):
+        try:
+            reward, length, seconds = map(float, line.split(","))
+        except ValueError:
+            raise StoreError(f"{path}:{k + 3}: expected reward,length,seconds, found {line[:60]!r}") from None
+        rows[k] = reward, length, seconds
+    wrong = ~np.isfinite(rows).all(axis=1) | (rows[:, 1] < 1) | (rows[:, 1] % 1 != 0)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise StoreError(
+            f"{path}:{k + 3}: an episode needs a finite reward and a whole length, found {lines[k + 2][:60]!r}"
+        )
+    if not len(rows):
+        raise StoreError(f"{path}: no episodes")
+    return Monitor(rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2], about if isinstance(about, dict) else {})
+
+
+def write_monitor(reward: Array, length: Array, about: dict[str, Any]) -> str:
+    """Write a log of episodes; time counts a microsecond a step, so that the same run gives the same text.
+
+    >>> print(write_monitor(np.array([1.0, 0.0]), np.array([7, 1000]), {"env_id": "x"}), end="")
+    # {"env_id": "x", "t_start": 0.0}
+    r,l,t
+    1.0,7,7e-06
+    0.0,1000,0.001007
+    """
+    ends = np.cumsum(length)
+    lines = [f"# {json.dumps({**about, 't_start': 0.0}, sort_keys=True)}", HEAD]
+    for paid, steps, end in zip(reward.tolist(), length.tolist(), ends.tolist(), strict=True):
+        lines.append(f"{_short(paid)},{steps},{round(end * _MICROSECOND, 6)}")
+    return "\n".join(lines) + "\n"
+
+
+def _short(number: float) -> str:
+    """Write a number as Python does, but finite only."""
+    if not math.isfinite(number):
+        raise StoreError(f"an episode paid {number}; logs hold finite numbers")
+    return repr(float(number))
 
 
 def log_path(plan: Plan, run: int, folder: Path) -> Path:
     """Return where the log of a run goes: algorithm / task / map / seed, algorithms named as published."""
     grid, task, method, seed = plan.coordinates(run)
-    label = plan.methods[method]
+    label = plan.methods[method].label
     setup, name, _ = plan.grids[grid]
     where = name if name == setup else f"{setup}-{name}"
     name_of_task = quote(plan.tasks[task][0], safe="+,{}!() ")  # | and * are not for file names
-    return folder / _PUBLISHED.get(label, label) / name_of_task / where / str(seed) / NAME
+    return folder / PUBLISHED_NAMES.get(label, label) / name_of_task / where / str(seed) / NAME
 
 
 def write_log(plan: Plan, run: int, folder: Path) -> bool:
@@ -41,13 +134,9 @@ def write_log(plan: Plan, run: int, folder: Path) -> bool:
     try:
         if path.is_file() and _first_line(path) == f"# {json.dumps({**about, 't_start': 0.0}, sort_keys=True)}":
             return False
-        grid, task, method, seed = plan.coordinates(run)
-        how = Method.parse(plan.methods[method])
-        problem = plan.problem(grid, task, method)
-        batch = Batch(
-            problem, how.algo, steps=plan.steps, seeds=[plan.stream(grid, seed)], shaping=how.shaping, episodes=True,
-            optimum=[1.0] * len(problem.machines), config=plan.config(grid, task, method),
-        )  # fmt: skip
+        grid, task, method, _ = plan.coordinates(run)
+        ones = [1.0] * len(plan.problem(grid, task, method).machines)
+        batch = batch_of(plan, [run], optimum=ones, episodes=True)
         batch.advance(plan.steps)
         log = batch.results()[0].episode_log
         path.parent.mkdir(parents=True, exist_ok=True)

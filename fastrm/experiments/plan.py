@@ -1,7 +1,10 @@
 """What an experiment means: the text of every map and machine, and numbered runs.
 
 A plan can be sent to another process or machine as one string. Runs are numbered
-``((grid * tasks + task) * methods + method) * seeds + seed``.
+``((grid * tasks + task) * methods + method) * seeds + seed``; `Plan.shape` and `Plan.place` alone know that.
+
+The identity of a run is a hash of what determines its numbers: the map, the machines, the learner's semantics, and the
+settings that this learner reads. What others read, and the version of fastrm, do not enter.
 """
 
 from __future__ import annotations
@@ -10,23 +13,23 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from fastrm.config import LearnerConfig
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError
-from fastrm.exact.solve import value_range
-from fastrm.exact.thresholds import as_float, critical_reward
-from fastrm.experiments.experiment import Experiment, Method, critical_factor
-from fastrm.learners.training import SEMANTICS
-from fastrm.machines.machine import KINDS, Kind, RewardMachine
-from fastrm.machines.tasks import task as build_task
-from fastrm.naming import generate_grid
-from fastrm.problems.compiler import Problem, compile
-from fastrm.problems.terrain import Metric
-from fastrm.worlds.grid import GridMap
+from fastrm.exact import as_float, critical_reward, value_range
+from fastrm.experiments.experiment import Experiment, critical_factor
+from fastrm.experiments.methods import Method
+from fastrm.learners import registry
+from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
+from fastrm.problems import Metric, Problem, compile
+from fastrm.worlds import GridMap, generate_grid
 
 Machines = dict[str, list[list[str]]]
 
@@ -42,7 +45,7 @@ class Plan:
     tasks: tuple[tuple[str, Machines], ...]
     """Name of every task and its machines, by kind (``""`` for machines from files): for each map, or once for all of
     them, the texts of the machines that are played in rotation."""
-    methods: tuple[str, ...]
+    methods: tuple[Method, ...]
     seeds: int
     steps: int
     profile: str
@@ -61,7 +64,8 @@ class Plan:
         ]
         for name in experiment.map_files:
             grids.append((Path(name).stem, Path(name).stem, GridMap.load(name).render()))
-        wanted = {Method.parse(label).kind for label in experiment.methods} - {None}
+        methods = tuple(Method.parse(label) for label in experiment.methods)
+        wanted = {method.kind for method in methods} - {None}
         names = [(setup, name) for setup, name, _ in grids]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
@@ -80,7 +84,7 @@ class Plan:
             experiment=json.loads(json.dumps(settings)),
             grids=tuple(grids),
             tasks=tuple(tasks),
-            methods=experiment.methods,
+            methods=methods,
             seeds=experiment.seeds,
             steps=experiment.steps,
             profile=experiment.profile,
@@ -92,17 +96,18 @@ class Plan:
 
     def to_json(self) -> str:
         """Return the plan as one string."""
-        return json.dumps(asdict(self), sort_keys=True)
+        table = asdict(self) | {"methods": [method.label for method in self.methods]}
+        return json.dumps(table, sort_keys=True)
 
     @classmethod
     @lru_cache(maxsize=8)
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote."""
-        table = json.loads(text)
-        table["learner"] = LearnerConfig(**table["learner"])
+        """Read what `to_json` wrote, in any version: what is unknown here is left out, what is missing defaults."""
+        table = _known(cls, json.loads(text))
+        table["learner"] = LearnerConfig(**_known(LearnerConfig, table["learner"]))
         for key in ("grids", "tasks"):
             table[key] = tuple(tuple(item) for item in table[key])
-        table["methods"] = tuple(table["methods"])
+        table["methods"] = tuple(Method.read(label) for label in table["methods"])
         return cls(**table)
 
     def __hash__(self) -> int:
@@ -110,30 +115,67 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the whole plan and of the learners' semantics."""
-        return _hash(self.to_json(), json.dumps(SEMANTICS, sort_keys=True))
+        """A hash of what determines the numbers of all runs."""
+        rest = self.grids, self.tasks, self.seeds, self.steps, self.metric, self.root_seed, self.slip
+        return _hash(json.dumps([*rest, *self.identities], sort_keys=True))
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Numbers of maps, tasks, methods and seeds; runs are numbered in this order, seeds fastest."""
+        return len(self.grids), len(self.tasks), len(self.methods), self.seeds
 
     @property
     def count(self) -> int:
         """Number of runs."""
-        return len(self.grids) * len(self.tasks) * len(self.methods) * self.seeds
+        return math.prod(self.shape)
 
-    @property
-    def ticks(self) -> int:
-        """Rows of each run's log."""
-        return self.steps // self.learner.tick
+    def place(self, runs: Array) -> tuple[Array, ...]:
+        """Return grid, task, method and seed of runs."""
+        return np.unravel_index(runs, self.shape)
 
     def coordinates(self, run: int) -> tuple[int, int, int, int]:
         """Return grid, task, method and seed of a run."""
-        rest, seed = divmod(run, self.seeds)
-        rest, method = divmod(rest, len(self.methods))
-        grid, task = divmod(rest, len(self.tasks))
+        grid, task, method, seed = (int(index) for index in self.place(np.array(run)))
         return grid, task, method, seed
+
+    @property
+    def step(self) -> Array:
+        """Steps made at every tick."""
+        return (1 + np.arange(self.steps // self.learner.tick)) * self.learner.tick
+
+    def coordinate(self, name: str, runs: Array) -> Array:
+        """Return one coordinate of runs, text as bytes."""
+        grid, task, method, seed = self.place(runs)
+        if name == "seed":
+            return seed.astype(np.int32)
+        if name == "shaping":
+            return np.array([m.shaping for m in self.methods], dtype=np.int8)[method]
+        texts: dict[str, tuple[list[str], Array]] = {
+            "setup": ([g[0] for g in self.grids], grid),
+            "grid": ([g[1] for g in self.grids], grid),
+            "task": ([t[0] for t in self.tasks], task),
+            "algo": ([m.algo for m in self.methods], method),
+            "kind": ([m.kind or "file" for m in self.methods], method),
+            "label": ([m.label for m in self.methods], method),
+        }
+        words, which = texts[name]
+        column: Array = np.array([word.encode() for word in words], dtype=np.bytes_)[which]
+        return column
+
+    def attributes(self) -> dict[str, str]:
+        """Return what a result file says of the plan."""
+        semantics = {method.algo: registry.find(method.algo).semantics for method in self.methods}
+        return {
+            "semantics": json.dumps(semantics, sort_keys=True),
+            "experiment": json.dumps(self.experiment, sort_keys=True),
+            "plan": self.to_json(),
+            "identity": self.digest,
+        }
 
     def machines(self, grid: int, task: int, method: int) -> tuple[str, ...]:
         """Return the machines that a method runs a task with on a map."""
         of_kind = self.tasks[task][1]
-        texts = of_kind[""] if "" in of_kind else of_kind[Method.parse(self.methods[method]).kind or ""]
+        texts = of_kind[""] if "" in of_kind else of_kind[self.methods[method].kind or ""]
         return tuple(texts[grid if len(texts) > 1 else 0])
 
     def problem(self, grid: int, task: int, method: int) -> Problem:
@@ -142,36 +184,41 @@ class Plan:
 
     def config(self, grid: int, task: int, method: int) -> LearnerConfig:
         """Return the settings of a run: the experiment's, with the initial values that the method asks for."""
-        start = Method.parse(self.methods[method]).start
-        if start is None:
+        optimism = self.methods[method].optimism
+        if optimism is None:
             return self.learner
         low, high = _value_range(self.problem(grid, task, method), self.learner.gamma)
-        return replace(self.learner, q_init=low + start * (high - low))
+        return replace(self.learner, q_init=low + optimism * (high - low))
 
     def stream(self, grid: int, seed: int) -> int:
         """Return the 64-bit seed of a run: the same for all methods and tasks on a map."""
         return int(_hash("stream", str(self.root_seed), self.grids[grid][2], str(seed))[:16], 16)
 
+    @cached_property
+    def identities(self) -> tuple[str, ...]:
+        """What determines the numbers of every method beside map, machines, steps and seed, as JSON."""
+        every, found = asdict(self.learner) | asdict(Profile.named(self.profile)), []
+        for method in self.methods:
+            learner = registry.find(method.algo)
+            read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
+            if method.optimism is not None:
+                read["q_init"] = f"@{method.optimism}"
+            found.append(json.dumps([method.algo, learner.semantics, method.shaping, read], sort_keys=True))
+        return tuple(found)
+
     def run_id(self, run: int) -> str:
         """Return a hash, 16 hexadecimal digits, of everything that determines the numbers of a run."""
         grid, task, method, seed = self.coordinates(run)
-        how = Method.parse(self.methods[method])
-        whole = _hash(
-            self.grids[grid][2], "\n".join(self.machines(grid, task, method)), self.profile, self.metric, how.algo,
-            str(how.shaping), str(self.steps), str(self.stream(grid, seed)), str(SEMANTICS[how.algo]),
-            json.dumps(asdict(self.learner), sort_keys=True),
-            *([] if how.start is None else [f"start {how.start}"]), *([f"slip {self.slip}"] if self.slip else []),
-        )  # fmt: skip
-        return whole[:16]
+        texts = self.grids[grid][2], *self.machines(grid, task, method)
+        rest = self.metric, self.slip, self.steps, self.stream(grid, seed)
+        return _hash(*texts, json.dumps(rest), self.identities[method])[:16]
 
 
 def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tuple[str, str, str]]) -> list[list[str]]:
     """Build the machine of a task: one for all maps, or one per map where the reward depends on it."""
 
     def build(terminal: float | None) -> RewardMachine:
-        return build_task(
-            task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale
-        )  # fmt: skip
+        return build_task(task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale)
 
     reward = experiment.terminal_rewards.get(kind)
     if not isinstance(reward, str):
@@ -207,6 +254,11 @@ def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric,
 
 
 _value_range = lru_cache(maxsize=64)(value_range)  # the same for every start and batch of a problem
+
+
+def _known(kind: Any, table: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of a table that are fields of a dataclass."""
+    return {f.name: table[f.name] for f in fields(kind) if f.name in table}
 
 
 def _hash(*parts: str) -> str:

@@ -1,8 +1,8 @@
-"""Running many batches: threads over GIL-free kernels, processes, or a Dask cluster; progress, signals, resumption.
+"""Running many batches: progress, signals, resumption.
 
-The only place that knows about parallelism. Workers compute batches, which are pure; this process saves each as it
-arrives. A first Ctrl-C or SIGTERM lets batches in flight finish for at most two seconds, publishes what is done and
-ends with `Interrupted`; a second one leaves at once.
+Executors compute batches, which are pure; this process saves each as it arrives. A first Ctrl-C or SIGTERM lets batches
+in flight finish for at most two seconds, publishes what is done and ends with `Interrupted`; a second one leaves at
+once.
 """
 
 from __future__ import annotations
@@ -12,28 +12,22 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy.typing as npt
-
-from fastrm.config import check_choice, check_whole
+from fastrm.arrays import Array
+from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
-from fastrm.experiments.batches import Stopped, make_batches, work
+from fastrm.experiments.batches import Stopped, make_batches
 from fastrm.experiments.episode_logs import write_log
+from fastrm.experiments.executors import EXECUTORS, ISOLATIONS, Means, Pool
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.plan import Plan
-from fastrm.kernels import compile_lock
-from fastrm.results.dataset import Results
-from fastrm.results.disk import Disk
-from fastrm.results.hdf5 import Frame
-from fastrm.results.store import Store, provenance
+from fastrm.results import Disk, Results, Store, load, merge_files, provenance
 
-Array = npt.NDArray[Any]
 Isolation = Literal["thread", "process"]
 GRACE_SECONDS = 2.0
 KILLED = 130
@@ -109,10 +103,10 @@ def run(
     Interrupted
         After a signal, when everything finished has been saved.
     """
-    plan = experiment if isinstance(experiment, Plan) else Plan.of(_experiment(experiment))
+    plan = experiment if isinstance(experiment, Plan) else Plan.of(_named(experiment))
     count = workers if workers is not None else os.cpu_count() or 1
     check_whole("workers", count, 1, 10_000)
-    check_choice("isolation", isolation, ("thread", "process"))
+    check_choice("isolation", isolation, ISOLATIONS)
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         raise ConfigError(f"shard {shard[0]}/{shard[1]}: the part must be between 1 and the number of parts")
     path = Path(out)
@@ -123,9 +117,8 @@ def run(
         todo = store.todo(shard)
         if len(todo):
             progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
-            if isolation == "process" and scheduler is None:
-                _compile_once(plan)
-            with _pool(isolation, count, scheduler) as pool:
+            executor = isolation if scheduler is None else "dask"
+            with EXECUTORS[executor](Means(plan, count, scheduler or "")) as pool:
                 if report is not None:
                     report(progress)
                 _drain(pool, plan, todo, store, progress, report)
@@ -145,89 +138,31 @@ def run(
     return Results(provenance(plan, store.started), store.path)
 
 
+def merge(parts: Sequence[str | Path], out: str | Path, *, disk: Disk | None = None) -> Results:
+    """Join result files of one experiment, such as those of shards, into another; what occurs twice must be the same.
+
+    Raises
+    ------
+    StoreError
+        When a file is damaged, or belongs to another experiment.
+    """
+    paths = [Path(part) for part in parts]
+    merge_files(load(paths[0]).plan, paths, Path(out), disk)
+    return load(out)
+
+
 def write_episodes(plan: Plan, runs: Sequence[int], folder: Path, *, workers: int | None = None) -> int:
     """Write the episodes of some runs as logs in the published format; return how many were not there already."""
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="fastrm") as executor:
         return sum(executor.map(lambda run: write_log(plan, run, folder), runs))
 
 
-def _experiment(named: str | Path | Experiment) -> Experiment:
-    return named if isinstance(named, Experiment) else Experiment.named(str(named))
-
-
-def _compile_once(plan: Plan) -> None:
-    """Compile every kernel here first, so that worker processes find machine code on disk and do not all make it."""
-    short = replace(plan, grids=plan.grids[:1], seeds=1, steps=1)
-    with compile_lock():
-        work(short.to_json(), range(short.count))
-
-
-class _Pool:
-    """Something that computes batches: an executor, and how to stop what it has in flight."""
-
-    def __init__(self, submit: Callable[[str, list[int]], Any], capacity: int, stop: Callable[[], None]) -> None:
-        self.submit, self.capacity, self.stop = submit, capacity, stop
-
-
-@contextmanager
-def _pool(isolation: Isolation, workers: int, scheduler: str | None) -> Iterator[_Pool]:
-    if scheduler is not None:
-        with _dask_pool(scheduler) as pool:
-            yield pool
-        return
-    executor: Executor
-    if isolation == "thread":
-        event = threading.Event()
-        executor = ThreadPoolExecutor(workers, thread_name_prefix="fastrm")
-
-        def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
-            return executor.submit(work, plan, runs, event.is_set)
-
-        stop = event.set
-    else:
-        executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
-
-        def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
-            return executor.submit(work, plan, runs)
-
-        def stop() -> None:
-            for process in list((getattr(executor, "_processes", None) or {}).values()):
-                process.terminate()
-
-    try:
-        yield _Pool(submit, 2 * workers, stop)
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _ignore_signals() -> None:
-    """Leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _dask_pool(address: str) -> Iterator[_Pool]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ConfigError("--scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
-    try:
-        client = Client(address, timeout="10s")
-    except Exception as problem:  # whatever an address can be wrong with
-        said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ConfigError(f"--scheduler {address}: cannot be reached: {said}") from None
-    with client:
-        slots = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
-        executor = client.get_executor(pure=False, retries=3)
-
-        def submit(plan: str, runs: list[int]) -> Any:
-            return executor.submit(work, plan, runs)
-
-        yield _Pool(submit, max(4, 3 * slots), lambda: executor.shutdown(wait=False))
+def _named(experiment: str | Path | Experiment) -> Experiment:
+    return experiment if isinstance(experiment, Experiment) else Experiment.named(str(experiment))
 
 
 def _drain(
-    pool: _Pool,
+    pool: Pool,
     plan: Plan,
     todo: Array,
     store: Store,

@@ -17,13 +17,21 @@ import numpy as np
 
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.exact.paths import Cell, as_cells, follow_option
-from fastrm.exact.slip import refuse_slip
-from fastrm.exact.solve import Solution, check_request, highest_action, solve, value_and_policy
+from fastrm.exact import (
+    Solution,
+    check_request,
+    follow_option,
+    highest_action,
+    refuse_slip,
+    solve,
+    value_and_policy,
+)
 from fastrm.kernels import values
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.learners.options import build_options, learned_rewards
-from fastrm.problems.compiler import Problem
+from fastrm.learners.hrm import build_options
+from fastrm.learners.shaping import learned_rewards
+from fastrm.problems import Problem
+from fastrm.worlds import Cell
 
 _ROUNDS = 100_000
 
@@ -132,7 +140,7 @@ def hrm_fixed_point(
             break
     cells, succeeds = _walk(known, value, start)
     return HrmFixedPoint(
-        path=as_cells(problem, cells),
+        path=problem.terrain.cells_of(cells),
         length=len(cells) - 1 if succeeds else None,
         value=value[start],
         shortest=problem.shortest[machine],

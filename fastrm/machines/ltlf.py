@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fastrm.errors import MachineError
-from fastrm.machines import reward_kinds as kinds
+from fastrm.machines import reward_kinds
 from fastrm.machines.automaton import DONE, TooManyStates, explore, smallest
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.reward_kinds import Payment
@@ -247,7 +247,7 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
     if automaton is None:
         raise MachineError(f"formula {text!r}: nothing satisfies it (at most one object stands on a cell)")
     payment = Payment(terminal_reward=success_reward, failure_reward=failure_reward)
-    return kinds.build(automaton, payment, _name(text), "<formula>")
+    return reward_kinds.build(automaton, payment, _name(text), "<formula>")
 
 
 def _name(text: str) -> str:

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, Unpack
 
-from fastrm.config import check_number
+from fastrm.checks import check_number
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place
-from fastrm.machines import ltlf
-from fastrm.machines import reward_kinds as kinds
+from fastrm.machines import ltlf, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
 from fastrm.machines.language.draft import Draft, Edge
-from fastrm.machines.language.expressions import RESERVED, Guard, Otherwise, constant, leaves, write
-from fastrm.machines.reward_kinds import KINDS, Kind, Payment, PaymentSettings
+from fastrm.machines.language.expressions import RESERVED, Otherwise, constant, leaves, write
+from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
 from fastrm.textfile import read_text
 
 
@@ -185,7 +184,7 @@ class RewardMachine(Draft):
                 near = did_you_mean(setting, known)
                 raise ConfigError(f"{setting}: no such setting{near}; there are {', '.join(known)}")
         name = " ".join(f"{text} {kind}".split())
-        return cls.from_draft(kinds.build(automaton, Payment(kind=kind, **payment), name, f"<{name}>"))
+        return cls.from_draft(reward_kinds.build(automaton, Payment(kind=kind, **payment), name, f"<{name}>"))
 
 
 def describe(edge: Edge) -> str:
@@ -267,6 +266,3 @@ def _closure(seeds: Iterable[str], edges: dict[str, set[str]]) -> set[str]:
                 seen.add(name)
                 todo.append(name)
     return seen
-
-
-__all__ = ["KINDS", "Edge", "Guard", "Kind", "RewardMachine", "describe", "structural_faults"]

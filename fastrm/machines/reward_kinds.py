@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
 
-from fastrm.config import check_choice, check_number
+from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton
 from fastrm.machines.language.draft import Draft, Edge
@@ -41,6 +41,9 @@ from fastrm.machines.language.expressions import (
 Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PAPER_KINDS: tuple[Kind, ...] = KINDS[:3]
+SHORT_KINDS: dict[str, Kind] = {
+    "bool": "boolean", "num-bool": "numeric-boolean", "num": "numeric", "pot": "potential", "dtg": "distance-to-go",
+}  # fmt: skip
 MAX_VISITS = 300
 END, LOST = "done", "failed"
 

@@ -1,14 +1,18 @@
-"""Tasks in a few characters, built as machines of any kind."""
+"""Machines by the names people give them: a file, or a task in a few characters, built in any kind."""
 
 from __future__ import annotations
 
-from typing import Unpack
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Unpack
 
+from fastrm.checks import refuse_given
 from fastrm.errors import ConfigError, MachineError
-from fastrm.machines import task_terms as algebra
+from fastrm.machines import task_terms
 from fastrm.machines.machine import RewardMachine
 from fastrm.machines.reward_kinds import Kind, PaymentSettings
-from fastrm.worlds.grid import GridMap
+from fastrm.worlds import GridMap, is_object
 
 
 def task(
@@ -70,9 +74,44 @@ def task(
     if used_up and grid is None:
         raise ConfigError("used_up=True: needs the map whose objects are used up: task(..., grid=grid)")
     objects = {letter: len(cells) for letter, cells in grid.objects.items()} if grid is not None else {}
-    automaton = algebra.automaton(text, objects if used_up else None)
+    automaton = task_terms.automaton(text, objects if used_up else None)
     for label in automaton.labels if grid is not None else ():
         if label[0] not in objects and any(label in automaton.targets(u) for u in range(len(automaton.moves))):
             column = text.index(label[0]) + 1
             raise MachineError(f"task {text[:60]!r}, column {column}: this map has no {label}")
     return RewardMachine.from_automaton(automaton, text, kind, payment)
+
+
+def find_machine(
+    name: str | Path,
+    *,
+    kind: Kind | None = None,
+    terminal_reward: float | None = None,
+    closer: Literal["nearest", "any"] | None = None,
+    spell: Callable[[str], str] = str,
+) -> RewardMachine:
+    """Load a machine file, or build a task such as ``a-b-c``; `spell` says how messages call a setting."""
+    if looks_like_task(str(name)) and not Path(name).exists():
+        return task(str(name), kind=kind or "boolean", terminal_reward=terminal_reward, closer=closer or "nearest")
+    if not Path(name).suffix and not Path(name).exists():
+        try:
+            task(str(name))
+        except MachineError as problem:
+            raise MachineError(f"{problem} (nor is there a machine file of this name)") from None
+    given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
+    refuse_given(given, f"goes with a task such as a-b-c, but {str(name)!r} names a machine file", spell)
+    return RewardMachine.load(name)
+
+
+def check_task(text: str) -> None:
+    """Refuse a text that is not a task."""
+    task_terms.automaton(text)
+
+
+def looks_like_task(text: str) -> bool:
+    """Say whether a text is meant as a task, well formed or not: a letter, or some operator and no part of a path.
+
+    >>> looks_like_task("a-b"), looks_like_task("tasks/a-b.rm")
+    (True, False)
+    """
+    return is_object(text) or re.fullmatch(r"[^./\\]*[-{}|*!()][^./\\]*", text) is not None

@@ -10,8 +10,8 @@ import numpy as np
 
 from fastrm.errors import ConfigError
 from fastrm.pictures.style import object_colour
-from fastrm.problems.compiler import Problem
-from fastrm.problems.replay import Cell, replay
+from fastrm.problems import Problem, retrace
+from fastrm.worlds import WALL, Cell
 
 SIDE, PANEL, LINE = 480, 230, 22
 """Pixels of the map's longer side, of the panel beside it, and of a line of text."""
@@ -40,7 +40,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
     small, large = (ImageFont.load_default(size=size) for size in (14, max(8, min(20, pixels))))
     _draw_ground(ImageDraw.Draw(ground), problem, pixels, large)
     frames, trail = [], []
-    for k, moment in enumerate(replay(problem, path[:MAX_FRAMES])):
+    for k, moment in enumerate(retrace(problem, path[:MAX_FRAMES])):
         trail.append(_centre(moment.cell, pixels))
         frame = ground.copy()
         pen = ImageDraw.Draw(frame)
@@ -72,9 +72,9 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
 def _draw_ground(pen: Any, problem: Problem, pixels: int, font: Any) -> None:
     """Paint walls and objects."""
     grid = problem.terrain.grid
-    for row, column in np.argwhere(grid.tiles == ord("X")).tolist():
+    for row, column in np.argwhere(grid.tiles == ord(WALL)).tolist():
         pen.rectangle(_square((row, column), pixels), fill=_GREY)
-    for (row, column), there in grid.walls:
+    for (row, column), there in grid.fences:
         down, right = there[0] - row, there[1] - column
         corner = ((column + 1) * pixels, (row + 1) * pixels)
         pen.line([corner, (corner[0] - down * pixels, corner[1] - right * pixels)], fill=_GREY, width=3)

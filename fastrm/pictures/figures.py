@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.errors import ConfigError
-from fastrm.experiments.experiment import Method
+from fastrm.experiments import method_of
 from fastrm.pictures.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
-from fastrm.results.dataset import Results
+from fastrm.results import Results
 from fastrm.studies.findings import Point, short_names, sweep
-from fastrm.worlds.grid import GridMap
+from fastrm.worlds import GridMap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
     about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}: median and 25-75 %"
     if not present:
         yield "all-maps", learning_curves(results)
-    starts = dict.fromkeys(Method.parse(label).start for label in dict.fromkeys(results["label"].tolist()))
+    starts = dict.fromkeys(method_of(label).optimism for label in dict.fromkeys(results["label"].tolist()))
     if len(starts) > 1:  # methods that differ in their start alone look alike: a figure for each start
         many = max((len(names) for names in by_setup.values()), default=0)
         yield from _figures_by_start(results, f"{many} maps per setup, {about}", list(starts))
@@ -67,7 +67,7 @@ def _figures_by_start(results: Results, about: str, starts: Sequence[float | Non
     )
     labels = list(dict.fromkeys(results["label"].tolist()))
     for start in starts:
-        drawn = results.select(label=[label for label in labels if Method.parse(label).start == start])
+        drawn = results.select(label=[label for label in labels if method_of(label).optimism == start])
         name = "q_init" if start is None else f"{start:g}"
         said = "q_init as set" if start is None else f"values start at {start:g} of the true range"
         yield f"curves-{name}", learning_curves(drawn, f"{said}, {about}")
@@ -79,7 +79,7 @@ def _part(k: int) -> str:
 
 def start_sweep(points: Sequence[Point], title: str = "") -> Figure:
     """Draw what becomes of each method over its start: a column per setup; share of shortest paths, steps to 90 %."""
-    points = [point for point in points if point.start is not None]
+    points = [point for point in points if point.optimism is not None]
     if not points:
         raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
     setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
@@ -91,8 +91,10 @@ def start_sweep(points: Sequence[Point], title: str = "") -> Figure:
             2, len(setups), (2.2, 1.6), left=0.66, bottom=0.55 + 0.17 * math.ceil(len(methods) / columns)
         )
         for (column, setup), method in itertools.product(enumerate(setups), methods):
-            mine = sorted((p for p in points if (p.setup, p.method) == (setup, method)), key=lambda p: p.start or 0.0)
-            starts, look = [p.start for p in mine], look_of(Method.parse(method))
+            mine = sorted(
+                (p for p in points if (p.setup, p.method) == (setup, method)), key=lambda p: p.optimism or 0.0
+            )
+            starts, look = [p.optimism for p in mine], look_of(method_of(method))
             shares = np.array([p.shortest for p in mine]).reshape(-1, 3).T
             steps = np.minimum(np.array([p.steps for p in mine]).reshape(-1, 3).T, never)
             for axis, (middle, low, high) in zip(axes[:, column], (shares, steps[[1, 0, 2]]), strict=True):
@@ -111,5 +113,5 @@ def start_sweep(points: Sequence[Point], title: str = "") -> Figure:
         axes[0][0].set_ylabel("share shortest")
         axes[1][0].set_ylabel("steps to 90 %")
         axes[1][0].annotate("never", (0, never), xytext=(2, -8), textcoords="offset points", fontsize=6.5, color="0.4")
-        finish_figure(figure, [line(label=name_of(m), **look_of(Method.parse(m))) for m in methods], columns, title)
+        finish_figure(figure, [line(label=name_of(m), **look_of(method_of(m))) for m in methods], columns, title)
     return figure

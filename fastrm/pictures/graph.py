@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from fastrm.machines.language.expressions import Otherwise, write
-from fastrm.machines.machine import RewardMachine
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import Otherwise, write
 
 ACROSS, DOWN, RADIUS, MARGIN, LINE = 190.0, 120.0, 26.0, 20.0, 12.0
 SIZE = 10.0

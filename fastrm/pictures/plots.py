@@ -12,23 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
-from fastrm.experiments.experiment import Method
-from fastrm.machines.machine import RewardMachine
+from fastrm.experiments import Method, method_of
+from fastrm.machines import RewardMachine
 from fastrm.pictures import graph
 from fastrm.pictures.style import object_colour
-from fastrm.results.dataset import Results
-from fastrm.results.stats import band
+from fastrm.results import Results, band
 from fastrm.studies.parity import Curves
-from fastrm.worlds.grid import GridMap
+from fastrm.worlds import GridMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[Any]
 
 COLOURS = {
     "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#CC79A7",
@@ -71,14 +69,14 @@ def learning_curves(results: Results, title: str = "") -> Figure:
         size = 4.2 if len(setups) == 1 else 2.9
         figure, axes = panels(len(tasks), len(setups), (size, 1.55), bottom=0.5 + legend)
         for (setup, task, label), mine in groups.items():
-            draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], Method.parse(label))
+            draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], method_of(label))
         for row, task in enumerate(tasks):
             axes[row][0].set_ylabel("score (1 = optimum)")
             for column, setup in enumerate(setups):
                 _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
         for axis in axes[-1]:
             axis.set_xlabel("training steps (logarithmic)")
-        handles = [line(label=name_of(label), **look_of(Method.parse(label))) for label in labels]
+        handles = [line(label=name_of(label), **look_of(method_of(label))) for label in labels]
         finish_figure(figure, handles, columns, title)
     return figure
 
@@ -99,9 +97,9 @@ def look_of(method: Method) -> dict[str, Any]:
 
 def name_of(label: str) -> str:
     """Return a method's name in words."""
-    method = Method.parse(label)
+    method = method_of(label)
     kind = {"boolean": "Boolean", "numeric-boolean": "numeric-Boolean"}.get(method.kind or "", method.kind)
-    start = "" if method.start is None else f" @{method.start:g}"
+    start = "" if method.optimism is None else f" @{method.optimism:g}"
     return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}{start}"
 
 
@@ -190,7 +188,7 @@ def draw_map(axis: Axes, grid: GridMap, side: float = 3.0) -> None:
     """Draw one map on a panel of about `side` inches."""
     tiles = np.array([list(row) for row in grid.rows])
     axis.imshow(tiles == "X", cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest")
-    for (row, column), there in grid.walls:
+    for (row, column), there in grid.fences:
         down, right = there[0] - row, there[1] - column
         ends = [column + 0.5 - down, column + 0.5], [row + 0.5 - right, row + 0.5]
         axis.plot(*ends, color="0.5", linewidth=1.2, solid_capstyle="butt")

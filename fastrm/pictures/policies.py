@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels import environments
 from fastrm.kernels.contracts import N_ACTIONS
-from fastrm.learners.training import Run
+from fastrm.learners import Run
 from fastrm.pictures.plots import draw_map, new_figure, put_title, style
-from fastrm.problems.compiler import Problem
-from fastrm.problems.replay import replay
+from fastrm.problems import Problem, retrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[Any]
 MAX_STATES = 12
 _ENVIRONMENTS, _STEPS = 256, 2000
 _TOWARDS = ((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0))  # up, right, down, left; the picture's y points up
@@ -65,7 +63,7 @@ def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = Non
     count = visits(problem, run.q, run.config.epsilon, run.config.episode_limit)
     parts: dict[int, list[tuple[int, int]]] = {}
     u_before = -1
-    for moment in replay(problem, run.greedy_path):
+    for moment in retrace(problem, run.greedy_path):
         for u in {u_before, moment.state}:  # a state's part of the path ends where the next one's begins
             parts.setdefault(u, []).append(moment.cell)
         u_before = moment.state

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
-from fastrm.results.dataset import Results
-from fastrm.results.stats import band
+from fastrm.results import Results, band
 
-Array = npt.NDArray[Any]
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*%#"
 WIDTH = 60

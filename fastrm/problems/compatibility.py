@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Iterable
 
 from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
-from fastrm.machines.language.draft import Edge
-from fastrm.machines.language.expressions import TO_GO, Chain, Feature, Guard, Proposition, Unary, leaves
-from fastrm.machines.machine import RewardMachine
-from fastrm.problems.terrain import Leaf, Terrain
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import TO_GO, Chain, Edge, Feature, Guard, Proposition, Unary, leaves
+from fastrm.problems.events import Leaf
+from fastrm.problems.terrain import Terrain
 
 
 def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:

@@ -8,81 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from fastrm.arrays import aligned_full
-from fastrm.config import Profile, check_number
-from fastrm.errors import ConfigError, MachineError, MapError
-from fastrm.kernels import search
-from fastrm.kernels.contracts import BLOCK, Tables
-from fastrm.kernels.distances import UNREACHED
-from fastrm.machines.language.expressions import TO_GO, Number
-from fastrm.machines.machine import RewardMachine
+from fastrm.arrays import Array, aligned_full
+from fastrm.checks import check_number
+from fastrm.config import Profile
+from fastrm.errors import MachineError, MapError
+from fastrm.kernels.contracts import BLOCK, FAR, Tables
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import TO_GO, Number
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
-from fastrm.problems.steps_to_go import pay_potential, potentials, steps_to_go
+from fastrm.problems.events import Events, find_events
+from fastrm.problems.problem import Problem
+from fastrm.problems.steps_to_go import potentials, steps_to_go
 from fastrm.problems.tabulate import Evaluator, Part
-from fastrm.problems.terrain import Events, Metric, Terrain, find_events
-from fastrm.worlds.grid import GridMap
-
-Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One map crossed with one or more machines, ready for the kernels."""
-
-    terrain: Terrain
-    """The numbered cells of the map."""
-    machines: tuple[RewardMachine, ...]
-    profile: Profile
-    tables: Tables
-    """The arrays the kernels read."""
-    states: tuple[tuple[int, str], ...]
-    """Machine and name of every state column."""
-    ending: Array
-    """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
-    shortest: tuple[int, ...]
-    """Length of a shortest path that completes the task of each machine."""
-    plain: Array
-    """float64 [n_e, n_cols]: what the machines pay without their potentials."""
-    example: Array
-    """int64 [n_e]: a move of every event, as s * n_a + a."""
-    potential: Array | None = None
-    """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
-    gamma: float = 0.9
-    """The discount in the rewards of the tables; it matters where there are potentials."""
-    slip: float = 0.0
-    """Probability that a move goes sideways."""
-
-    @property
-    def grid(self) -> GridMap:
-        """The map."""
-        return self.terrain.grid
-
-    def at(self, gamma: float) -> Problem:
-        """Return the problem with ``gamma Phi(s', u') - Phi(s, u)`` paid at this discount."""
-        if self.potential is None or gamma == self.gamma:
-            return self
-        reward = aligned_full(self.plain.shape)
-        pay_potential(self.plain, self.potential, self.tables, self.example, gamma, reward)
-        reward.flags.writeable = False
-        return replace(self, tables=self.tables._replace(reward=reward), gamma=gamma)
-
-    def __repr__(self) -> str:
-        n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
-        names = ", ".join(machine.name or machine.source for machine in self.machines)
-        slip = f", slip {self.slip:g}" if self.slip else ""
-        return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
-
-
-def check_problem(problem: object) -> None:
-    """Refuse what is not a problem."""
-    if not isinstance(problem, Problem):
-        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
+from fastrm.problems.terrain import Metric, Terrain
+from fastrm.worlds import GridMap
 
 
 def compile(
@@ -152,7 +95,7 @@ def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile:
     free = tuple(replace(m, edges=tuple(replace(e, reward=Number(0.0)) for e in m.edges)) for m in machines)
     events = find_events(terrain, leaves_read(free))
     parts = [Evaluator(m, events, terrain, profile).run() for m in free]
-    return steps_to_go(_assemble(terrain, free, profile, events, parts).tables, free)
+    return steps_to_go(_assemble(terrain, free, profile, events, parts).steps_to_go, free)
 
 
 def _assemble(
@@ -198,16 +141,8 @@ def _assemble(
     for array in (*tables, ending):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    shortest = tuple(_shortest(tables, int(u)) for u in tables.first_u)
-    for machine, length in zip(machines, shortest, strict=True):
-        if length < 0:
+    problem = Problem(terrain, machines, profile, tables, states, ending[order], tables.reward, events.example[order])
+    for machine, length in zip(machines, problem.shortest, strict=True):
+        if length >= FAR:
             raise MachineError(why_impossible(machine, terrain))
-    return Problem(
-        terrain, machines, profile, tables, states, ending[order], shortest, tables.reward, events.example[order]
-    )
-
-
-def _shortest(tables: Tables, u: int) -> int:
-    pairs = len(tables.next_s) * tables.n_u
-    _, length = search.explore(tables, u, np.empty(pairs, np.int32), np.empty(pairs, np.int64))
-    return -1 if length == UNREACHED else int(length)
+    return problem

@@ -1,15 +1,20 @@
-"""One agent, step by step, in plain Python: what environments, games and replays share."""
+"""One episode, step by step, in plain Python: what environments, games and pictures share."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.problems.compiler import Problem
+from fastrm.errors import ConfigError
+from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.problems.problem import Problem
+from fastrm.worlds import Cell
 
 
 @dataclass
-class Walk:
+class Episode:
     """An episode that goes on: the agent's cell, the machine's state, and what the last move led to."""
 
     problem: Problem
@@ -24,21 +29,15 @@ class Walk:
 
     def step(self, action: int) -> None:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
-        tables = self.problem.tables
-        self.event = e = int(tables.event[self.s, action])
-        outcome = int(tables.outcome[e, self.u])
-        self.reward, self.terminated, self.success = (
-            float(tables.reward[e, self.u]),
-            outcome != LIVE,
-            outcome == SUCCESS,
-        )
-        self.s, self.u, self.steps = int(tables.next_s[self.s, action]), int(tables.delta[e, self.u]), self.steps + 1
+        taken = self.problem.step(self.s, self.u, action)
+        self.s, self.u, self.event, self.reward = taken.s, taken.u, taken.event, taken.reward
+        self.terminated, self.success, self.steps = not taken.is_live, taken.is_success, self.steps + 1
         row, column = self.cell
-        tile = self.problem.terrain.grid.rows[row][column]
-        self.label = tile if tile in self.problem.terrain.grid.objects else ""
+        tile = self.problem.grid.rows[row][column]
+        self.label = tile if tile in self.problem.grid.objects else ""
 
     @property
-    def cell(self) -> tuple[int, int]:
+    def cell(self) -> Cell:
         """Row and column of the agent."""
         row, column = self.problem.terrain.cells[self.s].tolist()
         return row, column
@@ -47,3 +46,31 @@ class Walk:
     def state(self) -> str:
         """Name of the machine's state, ``(terminal)`` when it has reached one."""
         return "(terminal)" if self.u == self.problem.tables.n_u else self.problem.states[self.u][1]
+
+
+class Moment(NamedTuple):
+    """One step of an episode."""
+
+    cell: Cell
+    state: int
+    """Column of the machine state, the number of states when the episode is over."""
+    label: str
+    paid: float
+    """Sum of the rewards so far."""
+    success: bool = False
+    """Whether this step completed the task."""
+
+
+def retrace(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
+    """Follow cells that an agent visited, and tell what its machine did meanwhile."""
+    episode, paid, cells = Episode(problem, machine), 0.0, problem.terrain.cells.tolist()
+    yield Moment(path[0], episode.u, "", 0.0)
+    for here, there in itertools.pairwise(path):
+        actions = [a for a in range(N_ACTIONS) if tuple(cells[problem.tables.next_s[episode.s, a]]) == there]
+        if not actions:
+            raise ConfigError(f"no move leads from {here} to {there}")
+        episode.step(actions[0])
+        paid += episode.reward
+        yield Moment(episode.cell, episode.u, episode.label, paid, episode.success)
+        if episode.terminated:
+            return

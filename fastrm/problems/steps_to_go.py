@@ -9,16 +9,13 @@ be earned on the way makes up for that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, N_ACTIONS, Tables
-from fastrm.machines.machine import RewardMachine
-
-Array = npt.NDArray[Any]
+from fastrm.machines import RewardMachine
 
 
 def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) -> Array:
@@ -35,9 +32,9 @@ def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) 
     return distance
 
 
-def steps_to_go(tables: Tables, machines: Sequence[RewardMachine]) -> list[Array]:
-    """Return for every machine float64 [n_s, states + terminals], successes worth 0."""
-    steps, found, first = distances(tables), [], 0
+def steps_to_go(steps: Array, machines: Sequence[RewardMachine]) -> list[Array]:
+    """Return for every machine its part of `distances` as float64 [n_s, states + terminals], successes worth 0."""
+    found, first = [], 0
     for machine in machines:
         mine = steps[:, first : first + len(machine.states)].astype(np.float64)
         hopeless = mine >= FAR

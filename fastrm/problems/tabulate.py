@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.config import Profile
 from fastrm.errors import MachineError, place
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
-from fastrm.machines.language.draft import Edge
-from fastrm.machines.language.expressions import TO_GO, Otherwise, evaluate, leaves
-from fastrm.machines.machine import RewardMachine, describe
-from fastrm.problems.terrain import Events, Terrain
+from fastrm.machines import RewardMachine, describe
+from fastrm.machines.language import TO_GO, Edge, Otherwise, evaluate, leaves
+from fastrm.problems.events import Events
+from fastrm.problems.terrain import Terrain
 
-Array = npt.NDArray[Any]
 FELL_OFF = -1
 
 

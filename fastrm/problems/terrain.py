@@ -1,33 +1,21 @@
-"""Propositions and features of every move a map allows, and the events they make up.
-
-A move is a pair (cell, action). Two moves on which all the propositions and features a machine reads agree are the same
-*event* to it; every guard and every reward is evaluated once per event.
-"""
+"""The cells and moves of a map, numbered, and what machines can read of them: objects and distances."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from fastrm.config import check_choice
+from fastrm.arrays import Array
+from fastrm.checks import check_choice
 from fastrm.kernels import distances
-from fastrm.machines.language.expressions import TO_GO, Feature, Proposition, write
-from fastrm.worlds.grid import GridMap
+from fastrm.kernels.contracts import FAR
+from fastrm.worlds import Cell, GridMap, flat_offsets, split_object
 
 Metric = Literal["manhattan", "geodesic"]
 METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
-
-Leaf = Proposition | Feature
-Array = npt.NDArray[Any]
-
-ACTIONS = ("up", "right", "down", "left")
-
-_DENSE_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -50,16 +38,20 @@ class Terrain:
         passable = grid.passable()
         height, width = grid.size
         here = np.arange(height * width, dtype=np.uint32).reshape(height, width, 1)
-        offsets = np.array([-width, 1, width, -1])
-        everywhere = np.where(passable, here + offsets, here).astype(np.uint32).reshape(-1, 4)
+        offsets = np.array(flat_offsets(width))
+        everywhere = np.where(passable, here + offsets, here).astype(np.uint32).reshape(-1, len(offsets))
         start = grid.start[0] * width + grid.start[1]
         distance = np.empty(height * width, dtype=np.int32)
         distances.flood(everywhere, np.array([start], dtype=np.uint32), distance, np.empty(height * width, np.uint32))
-        reached = np.flatnonzero(distance != distances.UNREACHED)
+        reached = np.flatnonzero(distance != FAR)
         number = np.zeros(height * width, dtype=np.uint32)
         number[reached] = np.arange(reached.size, dtype=np.uint32)
         cells = np.stack(np.divmod(reached, width), axis=1).astype(np.int32)
         return cls(grid, metric, cells, number[everywhere[reached]], int(number[start]))
+
+    def cells_of(self, numbers: Sequence[int] | Array) -> tuple[Cell, ...]:
+        """Return rows and columns of numbered cells."""
+        return tuple((row, column) for row, column in self.cells[numbers].tolist())
 
     def labels(self) -> Array:
         """Return the tile under every cell as an ASCII code."""
@@ -67,12 +59,11 @@ class Terrain:
         codes: Array = self.grid.tiles[rows, columns]
         return codes
 
-    def objects(self, name: str) -> tuple[tuple[int, int], ...]:
+    def objects(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of a type of objects, or of its k-th object in reading order: ``a``, ``a1``, ``a2``."""
-        single = re.fullmatch(r"([a-zH])([1-9][0-9]{0,8})", name)
-        if single is None:
-            return self.grid.objects.get(name, ())
-        return self.grid.objects.get(single[1], ())[int(single[2]) - 1 : int(single[2])]
+        letter, number = split_object(name)
+        cells = self.grid.objects.get(letter, ())
+        return cells if number is None else cells[number - 1 : number]
 
     def stands_on(self, name: str) -> Array:
         """Mark the cells, ``[n_s]``, with an object of a type."""
@@ -110,108 +101,3 @@ class Terrain:
         for only in which:
             distances.mark_closer(self.next_s, self.distance(name, only), marks)
         return marks
-
-
-@dataclass(frozen=True)
-class Events:
-    """All moves sorted into classes that no guard or reward can tell apart."""
-
-    of_move: Array
-    """int64 [n_s, n_a]: the event of every move."""
-    columns: dict[Leaf, Array]
-    """The value of every proposition and feature, per event."""
-    example: Array
-    """int64 [n_e]: one move of each event, as s * n_a + a."""
-
-    @property
-    def count(self) -> int:
-        """Number of events."""
-        return len(self.example)
-
-    def describe(self, event: int, terrain: Terrain) -> str:
-        """Spell out an event: what holds on it, and one move that causes it."""
-        facts = []
-        for leaf, column in self.columns.items():
-            value = column[event].item()
-            if isinstance(leaf, Proposition):
-                facts += [leaf.name] if value else []
-            else:
-                facts.append(f"{write(leaf)} {str(value).lower() if isinstance(value, bool) else f'= {value:g}'}")
-        s, a = divmod(int(self.example[event]), terrain.next_s.shape[1])
-        here, there = (tuple(terrain.cells[cell].tolist()) for cell in (s, terrain.next_s[s, a]))
-        return f"{', '.join(facts) or 'no object'} (moving {ACTIONS[a]} from {here} to {there})"
-
-
-def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "after", "move"] = "") -> Events:
-    """Sort the moves of a map into events by the propositions and features named.
-
-    Where rewards depend on the steps to go, which every machine state counts in its own way, moves to different cells,
-    or moves between different pairs of cells, are also kept `apart`.
-    """
-    after, before = _Classes(len(terrain.cells)), _Classes(len(terrain.cells))
-    moves = _Classes(terrain.next_s.size)
-    sources: list[tuple[Leaf, str, Array]] = []
-    propositions = [leaf for leaf in leaves if isinstance(leaf, Proposition)]
-    labels = np.zeros(len(terrain.cells), dtype=np.int64)
-    propositions.sort(key=lambda leaf: len(leaf.name) > 1)  # single objects part those of a type
-    for i, proposition in enumerate(propositions, start=1):
-        here = terrain.stands_on(proposition.name)
-        labels[here] = i
-        sources.append((proposition, "after", here))
-    after.split(labels, len(propositions) + 1)
-    for leaf in leaves:
-        if isinstance(leaf, Feature) and leaf.function in ("d", "d_before"):
-            distance = terrain.distance(leaf.name)
-            where = "after" if leaf.function == "d" else "before"
-            (after if where == "after" else before).split(distance, int(distance.max()) + 1)
-            sources.append((leaf, where, distance.astype(np.float64)))  # rewards multiply distances
-        elif isinstance(leaf, Feature) and leaf != TO_GO:
-            closer = terrain.closer(leaf.name, any_object=leaf.function == "closer_any").ravel()
-            moves.split(closer, 2)
-            sources.append((leaf, "move", closer != 0))
-    for classes in {"": (), "after": (after,), "move": (after, before)}[apart]:
-        classes.split(np.arange(len(terrain.cells)), len(terrain.cells))
-    there = terrain.next_s.ravel()
-    origin = np.repeat(np.arange(len(terrain.cells)), terrain.next_s.shape[1])
-    moves.split(after.dense()[there], after.bound)
-    if before.bound > 1:
-        moves.split(before.dense()[origin], before.bound)
-    event, example = moves.dense_with_example()
-    index = {"after": there[example], "before": origin[example], "move": example}
-    columns = {leaf: column[index[where]] for leaf, where, column in sources}
-    return Events(event.reshape(terrain.next_s.shape), columns, example)
-
-
-class _Classes:
-    """A partition of 0 .. n - 1, refined by one column of small integers after the other."""
-
-    def __init__(self, size: int) -> None:
-        self.key: Array = np.zeros(size, dtype=np.int64)
-        self.bound = 1
-
-    def split(self, column: Array, bound: int) -> None:
-        """Part the elements whose values, all below `bound`, differ."""
-        if self.bound * bound > _DENSE_LIMIT:
-            self.dense()
-        self.key = self.key * bound + column
-        self.bound *= bound
-
-    def dense(self) -> Array:
-        """Renumber the classes 0, 1, 2, ... and return the class of every element."""
-        return self.dense_with_example()[0]
-
-    def dense_with_example(self) -> tuple[Array, Array]:
-        """Like `dense`, also returning the first element of every class."""
-        size = len(self.key)
-        if self.bound <= 4 * size + 1024:
-            first = np.full(self.bound, -1, dtype=np.int64)
-            first[self.key[::-1]] = np.arange(size - 1, -1, -1)  # the last assignment, so the first element, wins
-            used = np.flatnonzero(first >= 0)
-            number = np.empty(self.bound, dtype=np.int64)
-            number[used] = np.arange(used.size)
-            self.key, example = number[self.key], first[used]
-        else:
-            _, example, inverse = np.unique(self.key, return_index=True, return_inverse=True)
-            self.key = inverse.reshape(-1).astype(np.int64)
-        self.bound = len(example)
-        return self.key, example

@@ -1,1 +1,21 @@
 """Columns of runs, on disk and in memory. Knows no world, machine or plan."""
+
+from fastrm.results.dataset import SUMMARY, Paired, Results, load
+from fastrm.results.disk import Disk
+from fastrm.results.export import to_csv, to_latex
+from fastrm.results.provenance import cpu_name, describe_machine, git_commit
+from fastrm.results.schema import Frame, Runs, empty_frame, fill_in
+from fastrm.results.stats import (
+    QUARTILES,
+    band,
+    bootstrap_interval,
+    censored_percentile,
+    permutation_p,
+)
+from fastrm.results.store import Store, merge_files, provenance
+
+__all__ = [
+    "QUARTILES", "SUMMARY", "Disk", "Frame", "Paired", "Results", "Runs", "Store", "band", "bootstrap_interval",
+    "censored_percentile", "cpu_name", "describe_machine", "empty_frame", "fill_in", "git_commit", "load",
+    "merge_files", "permutation_p", "provenance", "to_csv", "to_latex",
+]  # fmt: skip

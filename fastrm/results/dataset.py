@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError, StoreError, did_you_mean
-from fastrm.experiments.plan import Plan
-from fastrm.results.hdf5 import COORDINATES, PER_RUN, PER_TICK, Columns, coordinate, read_file, unpack
+from fastrm.results.hdf5 import Columns, read_file, unpack
+from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
 from fastrm.results.stats import (
     QUARTILES,
     area,
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-Array = npt.NDArray[Any]
+    from fastrm.experiments import Plan
+
 _ALIASES = {"method": "label"}
-FIGURES = (
+SUMMARY = (
     *(f"score_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
     *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "reached_90", "shortest",
 )  # fmt: skip
@@ -88,6 +89,8 @@ class Results:
     @property
     def plan(self) -> Plan:
         """The plan the runs belong to."""
+        from fastrm.experiments import Plan
+
         return Plan.from_json(str(self.attributes["plan"]))
 
     @property
@@ -150,7 +153,7 @@ class Results:
             raise ConfigError(f"nothing to group by; there are {', '.join(COORDINATES)}")
         wanted = [_coordinate_name(name) for name in names]
         everything = np.arange(self.plan.count)
-        rank = [{v: k for k, v in enumerate(dict.fromkeys(_decode(coordinate(self.plan, name, everything))))}
+        rank = [{v: k for k, v in enumerate(dict.fromkeys(_decode(self.plan.coordinate(name, everything))))}
                 for name in wanted]  # fmt: skip
         keys = list(zip(*(self[name].tolist() for name in wanted), strict=True))
         ordered = sorted(set(keys), key=lambda key: [rank[k][value] for k, value in enumerate(key)])
@@ -160,7 +163,7 @@ class Results:
         for key, k in number.items():
             yield key, np.flatnonzero(group == k)
 
-    def figures(self, value: str) -> Array:
+    def per_run_values(self, value: str) -> Array:
         """Return one figure per run: the last ``score``, the ``area`` under the score, or the ``steps_to_90``.
 
         Other shares of the optimum may be given, ``steps_to_50`` or ``steps_to_0.5``; NaN where a run never gets there.
@@ -187,14 +190,14 @@ class Results:
         mean of the last score with a 95 % interval from a bootstrap within maps; the mean area under the score; the
         shares of runs that reached 90 % and that end with shortest paths.
         """
-        score, steps, solved = self.figures("score"), self["steps_to_90"], self["solved"]
-        areas, maps = self.figures("area"), np.char.add(np.char.add(self["setup"], "/"), self["grid"])
+        score, steps, solved = self.per_run_values("score"), self["steps_to_90"], self["solved"]
+        areas, maps = self.per_run_values("area"), np.char.add(np.char.add(self["setup"], "/"), self["grid"])
         rows = []
         by = (by,) if isinstance(by, str) else tuple(by)
         for key, mine in self.groups(*by):
             row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
             if not len(mine):
-                row |= dict.fromkeys(FIGURES, math.nan)
+                row |= dict.fromkeys(SUMMARY, math.nan)
             else:
                 row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
                 low, high = bootstrap_interval(score[mine], maps[mine], rounds=500)
@@ -224,7 +227,7 @@ class Results:
         for side in sides:
             fine = np.flatnonzero(side["error"] == "")
             keys = zip(*(side[name][fine].tolist() for name in ("setup", "grid", "task", "seed")), strict=True)
-            found.append(dict(zip(keys, side.figures(value)[fine].tolist(), strict=True)))
+            found.append(dict(zip(keys, side.per_run_values(value)[fine].tolist(), strict=True)))
         common = [key for key in found[0] if key in found[1]]
         if not common:
             raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
@@ -291,9 +294,10 @@ def load(path: str | Path) -> Results:
         raise ConfigError(f"path={path!r:.60}: must be the name of a result file")
     data = read_file(Path(path))
     columns, attributes = unpack(data, str(path), everything=True)
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()}
+    results = Results(plain, Path(path), dict(columns))
     try:
-        Plan.from_json(str(attributes["plan"]))
+        _ = results.plan
     except Exception:
         raise StoreError(f"{path}: its attribute 'plan' cannot be read") from None
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()}
-    return Results(plain, Path(path), dict(columns))
+    return results

@@ -15,40 +15,12 @@ from typing import Any
 
 import h5py
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import StoreError
-from fastrm.experiments.experiment import Method
-from fastrm.experiments.plan import Plan
+from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, SCHEMA, VARIABLES, Frame, Runs, blank
 
-Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]
-Frame = dict[str, Array]
-"""Columns of some runs: ``run`` (their numbers in the plan) and everything of `PER_RUN` and `PER_TICK`.
-
-The column ``error`` is as wide as the longest message.
-"""
-
-SCHEMA = 2
-PER_TICK = {"score": "f8", "reward": "f8", "completions": "i4", "episodes": "i4"}
-PER_RUN = {
-    "shortest": "i4", "optimal_arps": "f8", "greedy_length": "i4", "solved": "i1", "steps_to_90": "f8",
-    "run_id": "S16", "error": "S1",
-}  # fmt: skip
-COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "seed")
-MEANING = {
-    "score": "mean over the last episodes of task reward per step, 1 at the optimum; NaN before the first episode",
-    "reward": "sum of the machine's own rewards so far",
-    "completions": "episodes that completed the task so far",
-    "episodes": "episodes that ended so far",
-    "shortest": "length of a shortest path",
-    "optimal_arps": "unit of the score: expected task reward per step of the best policy",
-    "greedy_length": "steps of the learned greedy policy to complete the task, -1 if it does not",
-    "solved": "1 if the learned greedy policy takes a shortest path",
-    "steps_to_90": "steps until the score first reached 0.9, NaN if it never did",
-    "run_id": "hash of everything that determines the numbers of the run",
-    "error": "why the run failed, empty if it did not",
-}
 
 _KEPT = ("run", "error")
 _MAGIC = b"\n#fastrm-blake2b:"
@@ -68,36 +40,36 @@ def unseal(data: bytes, source: str) -> bytes:
         raise StoreError(f"{source}: empty; not a fastrm result file")
     if not footer.startswith(_MAGIC):
         what = "a truncated or foreign HDF5 file" if data.startswith(b"\x89HDF") else "not a fastrm result file"
-        raise StoreError(f"{source}: {what}; use a file that 'run' or 'merge' wrote, or run again with --fresh")
+        raise StoreError(f"{source}: {what}; use a file that fastrm wrote, or start over")
     if footer != seal(image)[-_FOOTER:]:
-        raise StoreError(f"{source}: damaged (its checksum does not match); restore a copy or run again with --fresh")
+        raise StoreError(f"{source}: damaged (its checksum does not match); restore a copy, or start over")
     return image
 
 
-def pack(plan: Plan, parts: Sequence[Columns], attributes: dict[str, Any]) -> bytes:
-    """Build a result file in memory from batches, in the order of the plan, one batch at a time.
+def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> bytes:
+    """Build a result file in memory from batches, in the order of the experiment, one batch at a time.
 
     A run that occurs in several batches must be the same to the bit, unless one of them failed.
     """
-    source = _sources(plan, parts)
-    runs = np.flatnonzero(source >= 0)
+    source, step = _sources(runs.count, parts), runs.step
+    numbers = np.flatnonzero(source >= 0)
     with h5py.File("result", "w", driver="core", backing_store=False, rdcc_nbytes=1 << 16) as file:
-        file.create_dataset("run", data=runs).make_scale("run")
-        file.create_dataset("tick", data=np.arange(plan.ticks)).make_scale("tick")
-        steps = file.create_dataset("step", data=(1 + np.arange(plan.ticks)) * plan.learner.tick)
-        steps.dims[0].attach_scale(file["tick"])
+        file.create_dataset("run", data=numbers).make_scale("run")
+        file.create_dataset("tick", data=np.arange(len(step))).make_scale("tick")
+        file.create_dataset("step", data=step).dims[0].attach_scale(file["tick"])
         for name in COORDINATES:
-            _describe(file, _create(file, name, coordinate(plan, name, runs)), ["run"])
-        widths = {"error": max([1, *(part["error"].dtype.itemsize for part in parts)])}
-        for name, dtype in {**PER_RUN, **PER_TICK}.items():
-            shape = (len(runs), plan.ticks) if name in PER_TICK else (len(runs),)
-            wide = np.dtype(f"S{widths[name]}" if name in widths else dtype)
-            dataset = _create(file, name, shape=shape, dtype=wide)
-            _describe(file, dataset, ["run", "tick"] if name in PER_TICK else ["run"])
-            dataset.attrs["coordinates"] = " ".join(COORDINATES) + (" step" if name in PER_TICK else "")
-            dataset.attrs["long_name"] = MEANING[name]
+            _describe(file, _create(file, name, runs.coordinate(name, numbers)), ["run"])
+        widest = max([1, *(part["error"].dtype.itemsize for part in parts)])
+        for variable in VARIABLES:
+            name, dimensions = variable.name, ["run", "tick"] if variable.per == "tick" else ["run"]
+            shape = (len(numbers), len(step))[: len(dimensions)]
+            dtype = np.dtype(f"S{widest}" if name == "error" else variable.dtype)
+            dataset = _create(file, name, shape=shape, dtype=dtype)
+            _describe(file, dataset, dimensions)
+            dataset.attrs["coordinates"] = " ".join(COORDINATES) + (" step" if variable.per == "tick" else "")
+            dataset.attrs["long_name"] = variable.meaning
             for k, part in enumerate(parts):
-                _copy_rows(dataset, runs, part, name, source[part["run"]] == k)
+                _copy_rows(dataset, numbers, part, name, source[part["run"]] == k)
         for name, value in attributes.items():
             file.attrs[name] = value
         file.flush()
@@ -105,13 +77,13 @@ def pack(plan: Plan, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
     return seal(image)  # the file's own copy is gone by now
 
 
-def _sources(plan: Plan, parts: Sequence[Columns]) -> Array:
-    """Return which batch each run of the plan is taken from, -1 for none; check runs that occur twice."""
-    source = np.full(plan.count, -1, dtype=np.int32)
-    good = np.zeros(plan.count, dtype=np.bool_)
+def _sources(count: int, parts: Sequence[Columns]) -> Array:
+    """Return which batch each run is taken from, -1 for none; check runs that occur twice."""
+    source = np.full(count, -1, dtype=np.int32)
+    good = np.zeros(count, dtype=np.bool_)
     for k, part in enumerate(parts):
         runs, fine = part["run"], part["error"] == b""
-        if len(runs) and not (runs.min() >= 0 and runs.max() < plan.count):
+        if len(runs) and not (runs.min() >= 0 and runs.max() < count):
             raise StoreError("a part names runs that the experiment does not have")
         for other in np.unique(source[runs[good[runs] & fine]]):
             _check_equal(part, parts[other], runs[good[runs] & fine & (source[runs] == other)])
@@ -167,39 +139,22 @@ def _describe(file: h5py.File, dataset: h5py.Dataset, dimensions: Sequence[str])
         dataset.dims[k].attach_scale(file[dimension])
 
 
-def coordinate(plan: Plan, name: str, runs: Array) -> Array:
-    """Return one coordinate of runs."""
-    rest, seed = np.divmod(runs, plan.seeds)
-    rest, method = np.divmod(rest, len(plan.methods))
-    grid, task = np.divmod(rest, len(plan.tasks))
-    if name == "seed":
-        return seed.astype(np.int32)
-    methods = [Method.parse(label) for label in plan.methods]
-    if name == "shaping":
-        return np.array([m.shaping for m in methods], dtype=np.int8)[method]
-    texts: dict[str, tuple[list[str], Array]] = {
-        "setup": ([g[0] for g in plan.grids], grid),
-        "grid": ([g[1] for g in plan.grids], grid),
-        "task": ([t[0] for t in plan.tasks], task),
-        "algo": ([m.algo for m in methods], method),
-        "kind": ([m.kind or "file" for m in methods], method),
-        "label": (list(plan.methods), method),
-    }
-    words, which = texts[name]
-    column: Array = np.array([word.encode() for word in words], dtype=np.bytes_)[which]
-    return column
-
-
 class LazyColumns(Mapping[str, Array]):
-    """The columns of a checked result file, each decompressed when it is asked for; only the run numbers are kept."""
+    """The columns of a checked result file, each decompressed when it is asked for; only the run numbers are kept.
+
+    A variable that the file does not have, because it is older, reads as missing.
+    """
 
     def __init__(self, image: Callable[[], bytes], names: Iterable[str]) -> None:
-        self._image, self._names = image, tuple(names)
+        self._image, self._stored = image, tuple(names)
+        self._missing = {v.name: v for v in VARIABLES if v.name not in self._stored}
         self._read: Frame = {}
 
     def __getitem__(self, name: str) -> Array:
+        if name in self._missing:
+            return blank(self._missing[name], len(self["run"]), len(self["tick"]))
         if name not in self._read:
-            if name not in self._names:
+            if name not in self._stored:
                 raise KeyError(name)
             with h5py.File(io.BytesIO(self._image()), "r") as file:
                 column: Array = file[name][...]
@@ -209,10 +164,10 @@ class LazyColumns(Mapping[str, Array]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter((*self._stored, *self._missing))
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._stored) + len(self._missing)
 
 
 def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColumns, dict[str, Any]]:
@@ -225,7 +180,7 @@ def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColu
         with h5py.File(io.BytesIO(image), "r") as file:
             names, attributes = _check(file, source)
         columns = LazyColumns(lambda: image, names)
-        for name in names if everything else ():
+        for name in columns if everything else ():
             columns[name]
     except StoreError:
         raise
@@ -239,7 +194,8 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     schema = int(file.attrs.get("schema", -1))
     if schema != SCHEMA:
         raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")
-    names = {"run", "tick", "step", *COORDINATES, *PER_RUN, *PER_TICK}
+    needed = {"run", "tick", "step", *COORDINATES, "error"}
+    names = needed | {*PER_RUN, *PER_TICK}
     found: dict[str, h5py.Dataset] = {}
     for name in file:
         hard = name in names and isinstance(file.get(name, getlink=True), h5py.HardLink)
@@ -248,7 +204,7 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
         if dataset.external or dataset.is_virtual:
             raise StoreError(f"{source}: {name!r} lies in another file; result files hold all their data")
         found[name] = dataset
-    if missing := names - set(found):
+    if missing := needed - set(found):
         raise StoreError(f"{source}: lacks {', '.join(sorted(missing))}")
     shapes = {name: dataset.shape for name, dataset in found.items()}
     sizes = {name: max(dataset.dtype.itemsize, 1) for name, dataset in found.items()}
@@ -275,10 +231,3 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as problem:
         raise StoreError(f"{path}: cannot be read: {problem.strerror or problem}") from None
-
-
-def empty_frame(plan: Plan, count: int) -> Frame:
-    """Allocate the columns of some runs."""
-    frame: Frame = {"run": np.zeros(count, dtype=np.int64)}
-    frame |= {name: np.zeros(count, dtype=dtype) for name, dtype in PER_RUN.items()}
-    return frame | {name: np.zeros((count, plan.ticks), dtype=dtype) for name, dtype in PER_TICK.items()}

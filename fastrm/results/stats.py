@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from fastrm.arrays import Array
+
 QUARTILES = (25.0, 50.0, 75.0)
 
 

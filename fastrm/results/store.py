@@ -18,28 +18,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import fastrm
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmWarning, StoreError
-from fastrm.experiments.plan import Plan
-from fastrm.learners.training import SEMANTICS
 from fastrm.results.disk import Disk
-from fastrm.results.hdf5 import SCHEMA, Columns, Frame, LazyColumns, pack, read_file, read_image, unpack
+from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, read_image, unpack
 from fastrm.results.provenance import describe_machine, git_commit
-
-Array = npt.NDArray[Any]
+from fastrm.results.schema import SCHEMA, Frame, Runs
 
 
 class Store:
     """The result file of one plan: what is done, and how finished batches are added."""
 
-    def __init__(self, path: Path, plan: Plan, disk: Disk | None = None, fresh: bool = False) -> None:
+    def __init__(self, path: Path, runs: Runs, disk: Disk | None = None, fresh: bool = False) -> None:
         if not path.name or path.is_dir():
-            raise ConfigError(
-                f"{path}: is a folder; name a result file such as {path / (plan.experiment['name'] + '.h5')}"
-            )
-        self.path, self.plan, self.disk = path, plan, disk or Disk()
+            raise ConfigError(f"{path}: is a folder; name a result file such as {path / 'results.h5'}")
+        self.path, self.runs, self.disk = path, runs, disk or Disk()
         self.parts = path.with_name(path.name + ".parts")
         self.started = _now()
         self._lock = _Lock(path)
@@ -57,10 +52,10 @@ class Store:
             if self.path.exists():
                 self.disk.rename(self.path, self.path.with_name(self.path.name + ".bak"))
             self._drop_parts()
-        self.done = np.zeros(self.plan.count, dtype=np.bool_)
+        self.done = np.zeros(self.runs.count, dtype=np.bool_)
         if self.path.exists():
             frame, attributes = unpack(read_file(self.path), str(self.path))
-            check_same(self.plan, attributes, str(self.path))
+            check_same(self.runs, attributes, str(self.path))
             self.started = str(attributes.get("started", self.started))
             self._count(frame)
         for segment in self._segments():
@@ -71,7 +66,7 @@ class Store:
         for path in sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else ():
             try:
                 columns, attributes = unpack(read_file(path), str(path))
-                check_same(self.plan, attributes, str(path))
+                check_same(self.runs, attributes, str(path))
             except StoreError as problem:
                 warnings.warn(f"{problem}; set aside, its runs are computed again", FastrmWarning, stacklevel=2)
                 self.disk.rename(path, path.with_suffix(".damaged"))
@@ -85,7 +80,7 @@ class Store:
         """Return the runs that are not done, of one shard (i of N, from 1) or of all."""
         part, parts = shard or (1, 1)
         runs = np.flatnonzero(~self.done)
-        mine: Array = runs[runs // self.plan.seeds % parts == part - 1]
+        mine: Array = runs[runs // self.runs.seeds % parts == part - 1]
         return mine
 
     def add(self, frame: Frame) -> None:
@@ -94,7 +89,7 @@ class Store:
             self.disk.make_folder(self.parts)
             self.disk.sync(self.parts.parent)
         name = f"{int(frame['run'].min()):09d}-{len(frame['run'])}.seg"
-        self.disk.publish(self.parts / name, pack(self.plan, [frame], self._attributes()))
+        self.disk.publish(self.parts / name, pack(self.runs, [frame], self._attributes()))
         self._count(frame)
 
     def close(self) -> None:
@@ -104,7 +99,7 @@ class Store:
             if parts or not self.path.exists():
                 if self.path.exists():
                     parts.insert(0, unpack(read_file(self.path), str(self.path))[0])
-                self.disk.publish(self.path, pack(self.plan, parts, self._attributes()))
+                self.disk.publish(self.path, pack(self.runs, parts, self._attributes()))
             self._drop_parts()
         finally:
             self._lock.release()
@@ -122,17 +117,16 @@ class Store:
                 self.disk.remove_folder(self.parts)
 
     def _attributes(self) -> dict[str, Any]:
-        return provenance(self.plan, self.started)
+        return provenance(self.runs, self.started)
 
 
-def merge_files(parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
+def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
     """Join result files of one experiment into another."""
     files = [unpack(read_file(path), str(path)) for path in parts]
-    plan = Plan.from_json(str(files[0][1]["plan"]))
     for path, (_, attributes) in zip(parts, files, strict=True):
-        check_same(plan, attributes, str(path))
+        check_same(runs, attributes, str(path))
     started = min(str(attributes["started"]) for _, attributes in files)
-    data = pack(plan, [columns for columns, _ in files], provenance(plan, started))
+    data = pack(runs, [columns for columns, _ in files], provenance(runs, started))
     lock = _Lock(out)
     try:
         (disk or Disk()).publish(out, data)
@@ -142,14 +136,11 @@ def merge_files(parts: Sequence[Path], out: Path, disk: Disk | None = None) -> N
         lock.release()
 
 
-def provenance(plan: Plan, started: str) -> dict[str, Any]:
+def provenance(runs: Runs, started: str) -> dict[str, Any]:
     """Return the attributes of a result file."""
     return {
         "schema": SCHEMA,
-        "semantics": json.dumps(SEMANTICS, sort_keys=True),
-        "experiment": json.dumps(plan.experiment, sort_keys=True),
-        "plan": plan.to_json(),
-        "plan_digest": plan.digest,
+        **runs.attributes(),
         "fastrm": fastrm.__version__,
         "machine": json.dumps(describe_machine()),
         "git_commit": git_commit(),
@@ -159,25 +150,31 @@ def provenance(plan: Plan, started: str) -> dict[str, Any]:
     }
 
 
-def check_same(plan: Plan, attributes: dict[str, Any], source: str) -> None:
-    """Refuse a file of another experiment, semantics or version, saying what differs."""
-    if attributes.get("plan_digest") == plan.digest and attributes.get("fastrm") == fastrm.__version__:
+def check_same(runs: Runs, attributes: dict[str, Any], source: str) -> None:
+    """Refuse a file of another experiment or semantics, saying what differs; versions of fastrm may differ."""
+    ours = runs.attributes()
+    if attributes.get("identity") == ours["identity"]:
         return
     differences = []
-    for name, ours in (("fastrm", fastrm.__version__), ("semantics", json.dumps(SEMANTICS, sort_keys=True))):
-        if attributes.get(name) != ours:
-            differences.append(f"{name} {attributes.get(name)} there, {ours} here")
+    if "identity" not in attributes:
+        differences.append("it was begun before runs had lasting identities: it can be read, not continued")
+    for name in ("semantics", "experiment"):
+        here, there = _table(ours[name]), _table(attributes.get(name))
+        for key in sorted({*here, *there}):
+            if here.get(key) != there.get(key):
+                called = f"semantics of {key}" if name == "semantics" else key
+                differences.append(f"{called} {there.get(key)!r} there, {here.get(key)!r} here")
+    reason = "; ".join(differences) or "a map or machine file has changed"
+    raise StoreError(f"{source}: holds another experiment ({reason[:600]}); choose another file, or start over")
+
+
+def _table(text: Any) -> dict[str, Any]:
+    """Read a JSON object; anything else is an empty one."""
     try:
-        theirs = json.loads(attributes.get("experiment", "{}"))
-    except ValueError:
-        theirs = {}
-    for key in sorted({*theirs, *plan.experiment}):
-        if theirs.get(key) != plan.experiment.get(key):
-            differences.append(f"{key} {theirs.get(key)!r} there, {plan.experiment.get(key)!r} here")
-    said = "; ".join(differences) or "a map or machine file has changed"
-    raise StoreError(
-        f"{source}: holds another experiment ({said[:600]}); choose another --out, or start over with --fresh"
-    )
+        table = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
 
 
 class _Lock:
@@ -199,7 +196,7 @@ class _Lock:
             self.file.seek(0)
             owner = self.file.read().strip() or "another process"
             self.file.close()
-            raise StoreError(f"{path}: in use by {owner}; wait for it, or choose another --out") from None
+            raise StoreError(f"{path}: in use by {owner}; wait for it, or choose another file") from None
         self.file.truncate(0)
         self.file.write(f"process {os.getpid()} on {socket.gethostname()} since {_now()}\n")
         self.file.flush()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fastrm.results.stats import censored_percentile
+from fastrm.results import censored_percentile
 
 ONE, TWO = "1a1b1c", "2a2b2c"
 TASKS = ("a", "a-b", "a-b-c")

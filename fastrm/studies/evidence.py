@@ -10,23 +10,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import FastrmError
-from fastrm.exact.guarantees import guarantee
-from fastrm.exact.solve import solve
-from fastrm.exact.thresholds import as_float, critical_reward
-from fastrm.exact.unit import optimal_arps
-from fastrm.experiments.experiment import Method
+from fastrm.exact import as_float, critical_reward, guarantee, optimal_arps, solve
+from fastrm.experiments import method_of
 from fastrm.kernels.contracts import SUCCESS
-from fastrm.learners.hrm_fixed_point import hrm_fixed_point
-from fastrm.machines.machine import RewardMachine
-from fastrm.problems.compiler import Problem, compile
-from fastrm.results.dataset import Results
-from fastrm.results.stats import censored_percentile
-from fastrm.worlds.grid import GridMap
+from fastrm.learners import hrm_fixed_point
+from fastrm.machines import RewardMachine
+from fastrm.problems import Problem, compile
+from fastrm.results import Results, censored_percentile
+from fastrm.worlds import GridMap
 
-Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 
@@ -37,11 +32,10 @@ class Evidence:
         self.plan = plan = results.plan
         self.gamma, self.epsilon = plan.learner.gamma, plan.learner.epsilon
         fine = results["error"] == ""
-        shape = (len(plan.grids), len(plan.tasks), len(plan.methods), plan.seeds)
-        place = tuple(np.unravel_index(results["run"][fine], shape))
+        place = plan.place(results["run"][fine])
 
         def spread(column: Array) -> Array:
-            whole = np.full(shape, np.nan)
+            whole = np.full(plan.shape, np.nan)
             whole[place] = column[fine]
             return whole
 
@@ -54,8 +48,9 @@ class Evidence:
         self.found_of_runs = spread(results["solved"].astype(np.float64))
         self.length_of_runs = spread(np.where(length < 0, np.nan, length))
         self.setups = [_count_objects(text) for _, _, text in plan.grids]
+        self.labels = [method.label for method in plan.methods]
         self._tasks = {name: k for k, (name, _) in enumerate(plan.tasks)}
-        self._methods = {name: k for k, name in enumerate(plan.methods)}
+        self._methods = {label: k for k, label in enumerate(self.labels)}
         self._memory: dict[Any, Any] = {}
 
     def maps(self, *setups: str) -> list[int]:
@@ -114,7 +109,7 @@ class Evidence:
 
     def problem(self, grid: int, task: str, method: str) -> Problem:
         """Return the compiled problem of a run."""
-        kind = Method.parse(method).kind
+        kind = method_of(method).kind
         return self._once(
             ("problem", grid, task, kind), lambda: self.plan.problem(grid, self._tasks[task], self._methods[method])
         )

@@ -10,20 +10,16 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError, MachineError
-from fastrm.exact.guarantees import guarantee
-from fastrm.experiments.experiment import Method
-from fastrm.experiments.plan import Plan
-from fastrm.results.dataset import Results
-from fastrm.results.stats import bootstrap_interval, censored_percentile
+from fastrm.exact import guarantee
+from fastrm.experiments import Plan, method_of
+from fastrm.results import Results, bootstrap_interval, censored_percentile
 
-Array = npt.NDArray[Any]
 Verdicts = dict[tuple[int, int, str], bool]
 """By grid, task and kind."""
 
@@ -44,8 +40,8 @@ class Point(NamedTuple):
 
     setup: str
     method: str
-    """The method without its start."""
-    start: float | None
+    """The method without its initial values."""
+    optimism: float | None
     runs: int
     shortest: Estimate
     """Share of runs that end with a shortest path."""
@@ -67,7 +63,7 @@ class Certified(NamedTuple):
 class Agreement(NamedTuple):
     """Runs from one start: how many end with a shortest path where the exact tools say so, and elsewhere."""
 
-    start: float | None
+    optimism: float | None
     shortest: int
     certified: int
     """Runs on certified problems."""
@@ -81,7 +77,7 @@ class Difference(NamedTuple):
     setup: str
     one: str
     two: str
-    start: float | None
+    optimism: float | None
     area: Estimate
     """Mean difference of the area under the score."""
     probability: float
@@ -89,12 +85,12 @@ class Difference(NamedTuple):
 
 
 def plain_label(label: str) -> str:
-    """Return a method's name without its start.
+    """Return a method's name without its initial values.
 
     >>> plain_label("crm-pot@0.5")
     'crm-pot'
     """
-    return replace(Method.parse(label), start=None).label
+    return method_of(label).at(None).label
 
 
 def short_names(setups: Iterable[str]) -> dict[str, str]:
@@ -117,7 +113,7 @@ def sweep(results: Results, tasks: bool = False) -> Iterator[Point]:
         When there are no finished runs.
     """
     _check(results)
-    area, steps, solved = results.figures("area"), results["steps_to_90"], results["solved"].astype(np.float64)
+    area, steps, solved = results.per_run_values("area"), results["steps_to_90"], results["solved"].astype(np.float64)
     by = ("setup", "task", "label") if tasks else ("setup", "label")
     names = short_names(results["setup"].tolist())
     for key, mine in results.groups(*by):
@@ -126,7 +122,7 @@ def sweep(results: Results, tasks: bool = False) -> Iterator[Point]:
             yield Point(
                 setup=f"{names[key[0]]}, task {key[1]}" if tasks else names[key[0]],
                 method=plain_label(label),
-                start=Method.parse(label).start,
+                optimism=method_of(label).optimism,
                 runs=len(mine),
                 shortest=over_maps(solved[mine], maps),
                 area=over_maps(area[mine], maps),
@@ -137,20 +133,22 @@ def sweep(results: Results, tasks: bool = False) -> Iterator[Point]:
 def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[Difference]:
     """Yield, per setup and start, how much one method is above another."""
     _check(results)
-    area = results.figures("area")
+    area = results.per_run_values("area")
     runs: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
     for (setup, label), mine in results.groups("setup", "label"):
         keys = zip(*(results[name][mine].tolist() for name in ("grid", "task", "seed")), strict=True)
         runs[setup, label] = dict(zip(keys, area[mine].tolist(), strict=True))
-    starts = sorted({Method.parse(label).start for _, label in runs}, key=by_start)
+    starts = sorted({method_of(label).optimism for _, label in runs}, key=by_optimism)
     names = short_names(setup for setup, _ in runs)
-    for setup, (one, two), start in itertools.product(dict.fromkeys(s for s, _ in runs), pairs, starts):
-        first, second = (runs.get((setup, replace(Method.parse(x), start=start).label), {}) for x in (one, two))
+    for setup, (one, two), optimism in itertools.product(dict.fromkeys(s for s, _ in runs), pairs, starts):
+        first, second = (runs.get((setup, method_of(x).at(optimism).label), {}) for x in (one, two))
         common = [key for key in first if key in second]
         if common:
             gap = np.array([first[key] - second[key] for key in common])
             above = float(np.mean((gap > 0) + 0.5 * (gap == 0)))
-            yield Difference(names[setup], one, two, start, over_maps(gap, np.array([key[0] for key in common])), above)
+            yield Difference(
+                names[setup], one, two, optimism, over_maps(gap, np.array([key[0] for key in common])), above
+            )
 
 
 def verdicts(plan: Plan) -> Verdicts:
@@ -158,7 +156,7 @@ def verdicts(plan: Plan) -> Verdicts:
 
     Where tasks are played in turn, in all of them. Problems that cannot be completed are left out.
     """
-    methods = {Method.parse(label).kind or "file": k for k, label in reversed(list(enumerate(plan.methods)))}
+    methods = {method.kind or "file": k for k, method in reversed(list(enumerate(plan.methods)))}
     found: Verdicts = {}
     for grid, task, kind in itertools.product(range(len(plan.grids)), range(len(plan.tasks)), reversed(methods)):
         with contextlib.suppress(MachineError):
@@ -183,17 +181,17 @@ def agreement(results: Results, known: Verdicts) -> Iterator[Agreement]:
     fine = results["error"] == ""
     for run, solved in zip(results["run"][fine].tolist(), results["solved"][fine].tolist(), strict=True):
         grid, task, method, _ = plan.coordinates(run)
-        how = Method.parse(plan.methods[method])
-        count, sure = counts.setdefault(how.start, [0] * 4), known[grid, task, how.kind or "file"]
+        how = plan.methods[method]
+        count, sure = counts.setdefault(how.optimism, [0] * 4), known[grid, task, how.kind or "file"]
         count[0 if sure else 2] += bool(solved)
         count[1 if sure else 3] += 1
-    for start in sorted(counts, key=by_start):
-        yield Agreement(start, *counts[start])
+    for optimism in sorted(counts, key=by_optimism):
+        yield Agreement(optimism, *counts[optimism])
 
 
-def by_start(start: float | None) -> float:
-    """Return what to sort starts by: none first."""
-    return -math.inf if start is None else start
+def by_optimism(optimism: float | None) -> float:
+    """Return what to sort initial values by: those as set first."""
+    return -math.inf if optimism is None else optimism
 
 
 def over_maps(values: Array, maps: Array) -> Estimate:

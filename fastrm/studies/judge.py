@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fastrm.errors import ConfigError
-from fastrm.results.dataset import Results
+from fastrm.results import Results
 from fastrm.studies import path_claims, speed_claims
 from fastrm.studies.claim import ONE, TASKS, TWO, Claim
 from fastrm.studies.evidence import Evidence

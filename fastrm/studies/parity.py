@@ -14,21 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
-from fastrm.exact.unit import optimal_arps
-from fastrm.experiments.experiment import SUITES, Experiment, Method
-from fastrm.experiments.monitor_files import Monitor
-from fastrm.learners.training import train_many
-from fastrm.machines.machine import RewardMachine
-from fastrm.problems.compiler import Problem, compile
-from fastrm.results.dataset import Results
-from fastrm.results.stats import permutation_p
+from fastrm.exact import optimal_arps
+from fastrm.experiments import Experiment, Method, Monitor, suite_file
+from fastrm.learners import train_many
+from fastrm.machines import RewardMachine
+from fastrm.problems import Problem, compile
+from fastrm.results import Results, permutation_p
 from fastrm.studies.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
-from fastrm.worlds.grid import GridMap
-
-Array = npt.NDArray[Any]
+from fastrm.worlds import GridMap
 
 WHERE = (0.1, 0.3, 0.5, 0.7, 0.9)
 """At which shares of a curve it is compared."""
@@ -161,7 +157,7 @@ def rejected(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 def compare_optima(folder: Path) -> list[Optimum]:
     """Compute all published optima exactly."""
-    office = GridMap.load(next(path for suites in SUITES if (path := suites / "office.map").is_file()))
+    office = GridMap.load(suite_file("office.map"))
     found = []
     for (domain, name, task), published in published_optima(folder).items():
         grid = GridMap.load(map_file(folder, name)) if domain == "craft" else office

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from fastrm.errors import StoreError
-from fastrm.experiments.monitor_files import NAME, Monitor, read_monitor
+from fastrm.experiments import NAME, Monitor, read_monitor
 from fastrm.textfile import read_text
 
 ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", "hrm": "hrm", "hrm-rs": "hrm-rs"}

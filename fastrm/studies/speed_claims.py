@@ -61,7 +61,7 @@ def claim_6(ev: Evidence) -> Claim:
 def _routes(ev: Evidence) -> str:
     """Say how routes differ between the setups."""
     task = TASKS[-1]
-    ran = {setup: [(g, m) for g in ev.maps(setup) for m in ev.plan.methods[:1] if ev.has(g, task, m)]
+    ran = {setup: [(g, m) for g in ev.maps(setup) for m in ev.labels[:1] if ev.has(g, task, m)]
            for setup in (ONE, TWO)}  # fmt: skip
     if not all(ran.values()):
         return ""
@@ -144,7 +144,7 @@ def claim_9(ev: Evidence) -> Claim:
     """Differences grow with the task."""
     cases, spreads = [], []
     for g in ev.maps(ONE, TWO):
-        methods = [m for m in ev.plan.methods if all(ev.has(g, t, m) for t in TASKS)]
+        methods = [m for m in ev.labels if all(ev.has(g, t, m) for t in TASKS)]
         if len(methods) < 2:
             continue
         steps = [[ev.steps(g, t, m) for m in methods] for t in TASKS]

@@ -16,19 +16,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fastrm.errors import MapError, place
+from fastrm.worlds.tiles import WALL, Cell
 
-WALL, START, FLOOR = "X", "A", " "
-Cell = tuple[int, int]
 Fence = tuple[Cell, Cell]
 """Two neighbouring cells, the upper or left one first, that no move joins."""
 
 
-def recognises(line: str) -> bool:
+def is_fenced(line: str) -> bool:
     """Say whether a map that begins with this line is written this way."""
     return line.startswith("+")
 
 
-def read(lines: Sequence[str], first: int, last: int, source: str) -> tuple[list[str], list[int], frozenset[Fence]]:
+def read_fenced(
+    lines: Sequence[str], first: int, last: int, source: str
+) -> tuple[list[str], list[int], frozenset[Fence]]:
     """Read lines `first` to `last`.
 
     Returns rows of tiles with a ring of wall around them, the line that each row was read from, and the fences inside.
@@ -74,8 +75,8 @@ def _walls(line: str, offset: int, wall: str, border: Sequence[int], where: str)
     return closed
 
 
-def write(rows: Sequence[str], fences: Iterable[Fence]) -> str:
-    """Write rows of tiles, outer ring included, and fences; `read` of it gives the same."""
+def write_fenced(rows: Sequence[str], fences: Iterable[Fence]) -> str:
+    """Write rows of tiles, outer ring included, and fences; `read_fenced` of it gives the same."""
     closed = set(fences)
     height, width = len(rows) - 2, len(rows[0]) - 2
     lines = []

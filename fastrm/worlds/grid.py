@@ -1,32 +1,39 @@
 """Maps: rectangular text with walls, one start cell and objects.
 
 ``X`` is wall, ``A`` the start, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that type standing
-on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Walls *between* cells are written as
-`fences` says.
+on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences, which stand *between* cells,
+are written as `fences` says.
 """
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import MapError, place
 from fastrm.textfile import decode_text, read_text
-from fastrm.worlds import fences, layouts
-from fastrm.worlds import moves as reach
-from fastrm.worlds.fences import FLOOR, START, WALL, Cell
+from fastrm.worlds import layouts, moves
+from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
+from fastrm.worlds.recipes import parse_setup
+from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, OBJECTS, START, TILES, TILES_IN_WORDS, WALL, Cell
 
-OBJECTS = frozenset(string.ascii_lowercase + "H")
-TILES = OBJECTS | {WALL, START, FLOOR, "."}
 MAX_SIDE = 10_000
+
+
+class Origin(NamedTuple):
+    """Where in a text the rows of a map stand, for messages."""
+
+    lines: Sequence[int]
+    """Line of every row, counted from 0."""
+    is_fenced: bool
+    """Whether the map was drawn at twice the size."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,22 +58,23 @@ class GridMap:
     """The tiles, a string per row, floor written as a space."""
     source: str = field(default="<map>", compare=False)
     """Where the map came from, for messages."""
-    walls: frozenset[fences.Fence] = frozenset()
-    """Pairs of neighbouring cells with a wall between them."""
+    fences: frozenset[Fence] = frozenset()
+    """Pairs of neighbouring cells that no move joins, the upper or left one first."""
+    origin: InitVar[Origin | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, origin: Origin | None) -> None:
         if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
-        _check_tiles(self.rows, range(len(self.rows)), self.source)
-        object.__setattr__(self, "rows", tuple(row.replace(".", FLOOR) for row in self.rows))
+        _check_tiles(self.rows, origin or Origin(range(len(self.rows)), False), self.source)
+        object.__setattr__(self, "rows", tuple(row.replace(FLOOR_TOO, FLOOR) for row in self.rows))
         last_row, last_column = self.size[0] - 2, self.size[1] - 2
-        for wall in self.walls:  # a large maze has a million
-            if not (isinstance(wall, tuple) and len(wall) == 2 and _is_cell(wall[0]) and _is_cell(wall[1])):
-                raise MapError(f"{self.source}: walls: must be pairs of cells such as ((1, 1), (1, 2))")
-            (row, column), there = wall
+        for fence in self.fences:  # a large maze has a million
+            if not (isinstance(fence, tuple) and len(fence) == 2 and _is_cell(fence[0]) and _is_cell(fence[1])):
+                raise MapError(f"{self.source}: fences: must be pairs of cells such as ((1, 1), (1, 2))")
+            (row, column), there = fence
             inside = row > 0 and column > 0 and there[0] <= last_row and there[1] <= last_column
             if not inside or there not in ((row + 1, column), (row, column + 1)):
-                raise MapError(f"{self.source}: walls: {(row, column)} and {there} are not neighbouring inner cells")
+                raise MapError(f"{self.source}: fences: {(row, column)} and {there} are not neighbouring inner cells")
 
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> GridMap:
@@ -95,12 +103,10 @@ class GridMap:
         if not full:
             raise MapError(f"{source}: empty; a map needs rows of tiles such as XXXX")
         first, last = full[0], full[-1]
-        if fences.recognises(lines[first]):
-            tiles, numbers, walls = fences.read(lines, first, last, source)
-        else:
-            tiles, numbers, walls = lines[first : last + 1], list(range(first, last + 1)), frozenset()
-        _check_tiles(tiles, numbers, source, drawn_twice=fences.recognises(lines[first]))
-        return cls(tuple(tiles), source, walls)  # checked once more, without the line numbers
+        if is_fenced(lines[first]):
+            tiles, numbers, fences = read_fenced(lines, first, last, source)
+            return cls(tuple(tiles), source, fences, Origin(numbers, True))
+        return cls(tuple(lines[first : last + 1]), source, origin=Origin(range(first, last + 1), False))
 
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
@@ -127,7 +133,7 @@ class GridMap:
         walls : float
             Share of the inner cells that are wall, from 0 to below 1.
         layout : str
-            ``open``, or walls between cells as ``rooms``, ``maze`` or ``deceptive``.
+            ``open``, or fences as ``rooms``, ``maze`` or ``deceptive``.
 
         Raises
         ------
@@ -186,9 +192,10 @@ class GridMap:
         objects = ", ".join(f"{len(cells)} {letter}" for letter, cells in self.objects.items())
         return f"<GridMap {self.source}: {self.size[0]} x {self.size[1]}, {objects or 'no objects'}>"
 
-    def render(self) -> str:
-        """Return the map as text; ``GridMap.parse`` of it gives an equal map."""
-        return fences.write(self.rows, self.walls) if self.walls else "\n".join(self.rows) + "\n"
+    def render(self, rows: Sequence[str] | None = None) -> str:
+        """Return the map as text, or with other tiles; ``GridMap.parse`` of it gives an equal map."""
+        tiles = self.rows if rows is None else rows
+        return write_fenced(tiles, self.fences) if self.fences else "\n".join(tiles) + "\n"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -206,7 +213,7 @@ class GridMap:
         return self._cells(START)[0]
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # what is cached is worked out again
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # what is cached is worked out again
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -219,49 +226,28 @@ class GridMap:
         return MappingProxyType({letter: self._cells(letter) for letter in sorted(present)})
 
     def passable(self) -> npt.NDArray[np.bool_]:
-        """Tell for every ``[row, column, action]`` whether the move (up, right, down, left) leads to another cell."""
-        return reach.passable(self.tiles, self.walls)
+        """Tell for every ``[row, column, action]`` whether the move leads to another cell."""
+        return moves.passable(self.tiles, self.fences)
 
     def _cells(self, tile: str) -> tuple[Cell, ...]:
         rows, columns = np.nonzero(self.tiles == ord(tile))
         return tuple(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def parse_setup(setup: str) -> list[tuple[str, int]]:
-    """Split ``2a1b`` into ``[("a", 2), ("b", 1)]``.
-
-    >>> parse_setup("2a10b")
-    [('a', 2), ('b', 10)]
-    """
-    if not isinstance(setup, str) or not re.fullmatch(r"([0-9]{1,9}[a-zH])+", setup):
-        hint = "; obstacles are given apart: walls=0.2 or layout='rooms'" if " " in str(setup).strip() else ""
-        raise MapError(f"setup {setup!r}: expected counts and object letters such as 2a2b2c{hint}")
-    pairs = [(letter, int(count)) for count, letter in re.findall(r"([0-9]+)([a-zH])", setup)]
-    letters = [letter for letter, _ in pairs]
-    for letter, count in pairs:
-        if count == 0:
-            raise MapError(f"setup {setup!r}: the count of {letter} is 0; leave the letter out")
-        if letters.count(letter) > 1:
-            raise MapError(f"setup {setup!r}: {letter} is given twice; add the counts up")
-    return pairs
-
-
 def _is_cell(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int)
 
 
-def _check_tiles(rows: Sequence[str], numbers: Sequence[int], source: str, drawn_twice: bool = False) -> None:
-    """Check rows of tiles that were read from the lines with the given numbers, counted from 0."""
-    width = len(rows[0])
+def _check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
+    """Check rows of tiles."""
+    width, numbers = len(rows[0]), origin.lines
     starts: list[int] = []
     for row, number in zip(rows, numbers, strict=True):
         where = place(source, number + 1)
         if not TILES.issuperset(row):
             unknown = next(tile for tile in row if tile not in TILES)
-            column = 2 * row.index(unknown) if drawn_twice else row.index(unknown) + 1
-            raise MapError(
-                f"{where}unknown tile {unknown!r} in column {column}; use X, A, space, '.', a lower-case letter or H"
-            )
+            column = 2 * row.index(unknown) if origin.is_fenced else row.index(unknown) + 1
+            raise MapError(f"{where}unknown tile {unknown!r} in column {column}; use {TILES_IN_WORDS}")
         if len(row) != width:
             first = numbers[0] + 1
             raise MapError(

@@ -36,8 +36,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import MapError, did_you_mean
-from fastrm.worlds.fences import FLOOR, START, WALL, Cell, Fence
+from fastrm.worlds.fences import Fence
 from fastrm.worlds.moves import Tiles, all_in_reach, passable, steps_from
+from fastrm.worlds.tiles import FLOOR, START, WALL, Cell
 
 MAX_ATTEMPTS = 1000
 Layout = Literal["open", "rooms", "maze", "deceptive"]

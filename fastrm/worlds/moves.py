@@ -1,4 +1,4 @@
-"""Which moves a map allows, and how many steps lead from cell to cell."""
+"""The four actions, which moves a map allows, and how many steps lead from cell to cell."""
 
 from __future__ import annotations
 
@@ -7,36 +7,48 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.worlds.fences import WALL, Cell, Fence
+from fastrm.worlds.fences import Fence
+from fastrm.worlds.tiles import WALL, Cell
 
 Tiles = npt.NDArray[np.uint8]
 
+ACTIONS = ("up", "right", "down", "left")
+"""Clockwise: a move that slips goes to a neighbour in this circle."""
+OFFSETS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+"""What each action adds to row and column."""
+UP, RIGHT, DOWN, LEFT = range(len(ACTIONS))
+
+
+def flat_offsets(width: int) -> tuple[int, ...]:
+    """Return what each action adds to the number of a cell, cells being numbered row by row."""
+    return tuple(row * width + column for row, column in OFFSETS)
+
 
 def passable(tiles: Tiles, fences: Iterable[Fence]) -> npt.NDArray[np.bool_]:
-    """Tell for every ``[row, column, action]`` whether the move (up, right, down, left) leads to another cell."""
+    """Tell for every ``[row, column, action]`` whether the move leads to another cell."""
     floor = tiles != ord(WALL)
-    moves = np.zeros((*tiles.shape, 4), dtype=np.bool_)
-    moves[1:, :, 0] = floor[:-1]
-    moves[:, :-1, 1] = floor[:, 1:]
-    moves[:-1, :, 2] = floor[1:]
-    moves[:, 1:, 3] = floor[:, :-1]
+    moves = np.zeros((*tiles.shape, len(ACTIONS)), dtype=np.bool_)
+    moves[1:, :, UP] = floor[:-1]
+    moves[:, :-1, RIGHT] = floor[:, 1:]
+    moves[:-1, :, DOWN] = floor[1:]
+    moves[:, 1:, LEFT] = floor[:, :-1]
     moves &= floor[:, :, None]
     for (row, column), there in fences:
-        forth, back = (2, 0) if there[0] > row else (1, 3)
+        forth, back = (DOWN, UP) if there[0] > row else (RIGHT, LEFT)
         moves[row, column, forth] = moves[there][back] = False
     return moves
 
 
 def steps_from(cell: Cell, moves: npt.NDArray[np.bool_], limit: int = -1) -> npt.NDArray[np.int64]:
     """Return the steps from a cell to every other, -1 where no way leads or it is longer than the limit."""
-    height, width, _ = moves.shape
-    flat, offsets = moves.reshape(-1, 4), (-width, 1, width, -1)
+    height, width, n_actions = moves.shape
+    flat, offsets = moves.reshape(-1, n_actions), flat_offsets(width)
     steps = np.full(height * width, -1)
     frontier, length = np.array([cell[0] * width + cell[1]]), 0
     steps[frontier] = 0
     while frontier.size and length != limit:
         length += 1
-        reached = np.concatenate([frontier[flat[frontier, a]] + offsets[a] for a in range(4)])
+        reached = np.concatenate([frontier[flat[frontier, a]] + offsets[a] for a in range(n_actions)])
         frontier = np.unique(reached[steps[reached] < 0])
         steps[frontier] = length
     return steps.reshape(height, width)

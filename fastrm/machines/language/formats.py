@@ -19,5 +19,6 @@ def read(text: str, source: str) -> Draft:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE:
             raise MachineError(f"{source}:{number}: longer than {MAX_LINE} characters; give one statement a line")
-    form = reference_format if reference_format.recognises(text) else rm_format
-    return form.read(text, source)
+    if reference_format.recognises(text):
+        return reference_format.read(text, source)
+    return rm_format.read(text, source)

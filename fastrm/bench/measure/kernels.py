@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from fastrm import FastrmError, GridMap, RewardMachine, compile
-from fastrm.bench import climit
-from fastrm.bench.measure_env import environments
-from fastrm.learners.training import ALGOS, Algo, Batch
-from fastrm.machines.language.expressions import (
+from fastrm.bench.measure import c_limit
+from fastrm.bench.measure.environments import environments
+from fastrm.learners import Batch, registry
+from fastrm.machines import PAPER_KINDS, Kind, task
+from fastrm.machines.language import (
     Binary,
     Chain,
     Feature,
@@ -31,24 +32,22 @@ from fastrm.machines.language.expressions import (
     Truth,
     Unary,
 )
-from fastrm.machines.reward_kinds import PAPER_KINDS, Kind
-from fastrm.machines.tasks import task
-from fastrm.problems.compiler import Problem
+from fastrm.problems import Problem
 
 Figures = dict[str, Any]
 STATES = (1, 2, 4, 8, 16, 32, 64)
 TARGETS = (2, 4, 6, 8, 10)
 SIDES = (41, 201, 1001)
 NAIVE_STEPS = 20_000
-ORACLE = Path(__file__).parents[2] / "tests" / "naive.py"
+ORACLE = Path(__file__).parents[3] / "tests" / "naive.py"
 
 
 def everything(steps: int, repeats: int) -> Figures:
     """Take all measurements."""
     with tempfile.TemporaryDirectory() as folder:
-        library = climit.build(Path(folder))
+        library = c_limit.build(Path(folder))
         compile_s = cold_compile_seconds()
-        kernels = [kernel_row(a, k, steps, repeats, library, compile_s) for a in ALGOS for k in PAPER_KINDS]
+        kernels = [kernel_row(a, k, steps, repeats, library, compile_s) for a in registry.names() for k in PAPER_KINDS]
     growth = {
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
         "any_order": [any_order_row(n, steps // 8, repeats) for n in TARGETS],
@@ -65,7 +64,7 @@ def paper_problem(kind: Kind, size: int = 41) -> Problem:
     return compile(GridMap.generate("1a1b1c", size=size), RewardMachine.sequence("a-b-c", kind=kind))
 
 
-def timed(problem: Problem, algo: Algo, steps: int, seed: int = 0) -> tuple[float, Batch]:
+def timed(problem: Problem, algo: str, steps: int, seed: int = 0) -> tuple[float, Batch]:
     """Train one seed; return the seconds inside the kernel."""
     batch = Batch(problem, algo, steps=steps, seeds=[seed])
     start = time.perf_counter()
@@ -73,22 +72,19 @@ def timed(problem: Problem, algo: Algo, steps: int, seed: int = 0) -> tuple[floa
     return time.perf_counter() - start, batch
 
 
-def kernel_row(algo: Algo, kind: Kind, steps: int, repeats: int, library: Any, compile_s: dict[str, float]) -> Figures:
+def kernel_row(algo: str, kind: Kind, steps: int, repeats: int, library: Any, compile_s: dict[str, float]) -> Figures:
     """Measure one kernel on one kind of machine."""
     problem = paper_problem(kind)
     steps -= steps % 10_000  # the C loop makes whole ticks
-    ours, limit = [], []
+    ours, limit, in_c = [], [], c_limit.has(library, algo)
     timed(problem, algo, 10_000)
     for _ in range(repeats):
         seconds, batch = timed(problem, algo, steps)
         ours.append(seconds)
-        if not isinstance(library, str):
-            seconds, table, controller = climit.run_limit(library, Batch(problem, algo, steps=steps, seeds=[0]))
+        if in_c:
+            seconds, tables = c_limit.run_limit(library, Batch(problem, algo, steps=steps, seeds=[0]))
             limit.append(seconds)
-            tables = [(table, batch.q[0])]
-            if controller is not None and batch.controller is not None:
-                tables.append((controller, batch.controller[0]))
-            if any(one.tobytes() != other.tobytes() for one, other in tables):
+            if any(one.tobytes() != other.tobytes() for one, other in zip(tables, c_limit.learned(batch), strict=True)):
                 raise FastrmError(f"{algo} {kind}: the C loop learned another table, so its speed means nothing")
     rate = steps / min(ours)
     naive = naive_rate(problem, algo)
@@ -99,12 +95,12 @@ def kernel_row(algo: Algo, kind: Kind, steps: int, repeats: int, library: Any, c
         "vs_c": min(limit) / min(ours) if limit else None,
         "c_note": library if isinstance(library, str) else None,
         "vs_naive": rate / naive if naive else None,
-        "compile_s": compile_s[algo],
+        "compile_s": compile_s.get(algo),
     }
 
 
-def naive_rate(problem: Problem, algo: Algo) -> float | None:
-    """Return the steps per second of the oracle, None where the tests are not at hand."""
+def naive_rate(problem: Problem, algo: str) -> float | None:
+    """Return the steps per second of the oracle, None where the tests are not at hand or do not have it."""
     if not ORACLE.is_file():
         return None
     spec = importlib.util.spec_from_file_location("fastrm_naive", ORACLE)
@@ -112,6 +108,8 @@ def naive_rate(problem: Problem, algo: Algo) -> float | None:
         return None
     naive = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(naive)
+    if algo not in naive.LEARNERS:
+        return None
     learner = naive.LEARNERS[algo](problem.grid.render(), [oracle_spec(m) for m in problem.machines], 0)
     learner.run(NAIVE_STEPS // 10)
     start = time.perf_counter()
@@ -171,7 +169,7 @@ def any_order_row(targets: int, steps: int, repeats: int) -> Figures:
 def side_row(side: int, steps: int, repeats: int) -> Figures:
     """Measure QRM and CRM on task a-b-c of a square map."""
     problem = paper_problem("boolean", side)
-    best = {algo: min(timed(problem, algo, steps)[0] for _ in range(repeats)) for algo in ALGOS}
+    best = {algo: min(timed(problem, algo, steps)[0] for _ in range(repeats)) for algo in registry.names()}
     return {"side": side, **{f"{algo}_ns_per_step": seconds / steps * 1e9 for algo, seconds in best.items()}}
 
 
@@ -199,12 +197,12 @@ def scaling(steps: int, repeats: int) -> Figures:
 
 _COLD = """
 import time, fastrm
-from fastrm.bench.measure import paper_problem
-from fastrm.learners.training import ALGOS, Batch
+from fastrm.bench.measure.kernels import paper_problem
+from fastrm.learners import Batch, registry
 start = time.perf_counter()
 problem = paper_problem("boolean")
 print("compiler", time.perf_counter() - start)
-for algo in ALGOS:
+for algo in registry.names():
     start = time.perf_counter()
     Batch(problem, algo, steps=10, seeds=[0], tick=10, optimum=[1.0]).advance(10)
     print(algo, time.perf_counter() - start)

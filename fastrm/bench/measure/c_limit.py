@@ -8,17 +8,15 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fastrm.arrays import aligned_full
-from fastrm.learners.training import Batch
+from fastrm.arrays import Array, aligned_full
+from fastrm.kernels.contracts import Hierarchy
+from fastrm.learners import Batch
 
-Array = npt.NDArray[Any]
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
-SOURCES = (Path(__file__).parents[2] / "bench" / "limit.c", Path(__file__).parents[1] / "suites" / "limit.c")
+SOURCES = (Path(__file__).parents[3] / "bench" / "limit.c", Path(__file__).parents[2] / "suites" / "limit.c")
 
 _ARRAYS = {
     "next_s": np.uint32, "event": np.uint32, "delta": np.uint32, "own": np.float64, "reward": np.float64,
@@ -62,21 +60,34 @@ def build(folder: Path) -> ctypes.CDLL | str:
     return library
 
 
-def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, Array, Array | None]:
+def has(library: ctypes.CDLL | str, algo: str) -> bool:
+    """Say whether there is a C loop of a learner."""
+    return not isinstance(library, str) and hasattr(library, f"limit_{algo}")
+
+
+def learned(batch: Batch) -> list[Array]:
+    """Return the tables of a batch's first seed: its values, and HRM's controller."""
+    own = batch.state.own
+    return [batch.state.q[0], *([own.controller[0]] if isinstance(own, Hierarchy) else [])]
+
+
+def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, list[Array]]:
     """Run the C loop on the problem and the first seed of a fresh batch; return seconds and the tables it learned.
 
     The caller compares the tables with the kernels'. Only what the speed suite needs is written in C: the clean
     profile, one machine, whole ticks.
     """
-    problem, config, options = batch.problem, batch.config, batch.options
-    tables = problem.tables
-    q = aligned_full(batch.q[:1].shape, 0.0)
-    q[...] = batch.q[:1]
+    problem, config, own = batch.problem, batch.config, batch.state.own
+    tables, options = problem.tables, own.options if isinstance(own, Hierarchy) else None
+    copies = []
+    for table in learned(batch):
+        copies.append(aligned_full(table.shape))
+        copies[-1][...] = table
     arrays: dict[str, Array] = {
         name: np.ascontiguousarray(array, dtype)
         for (name, dtype), array in zip(
             _ARRAYS.items(),
-            (tables.next_s, tables.event, tables.delta, tables.reward, batch.reward, tables.outcome),
+            (tables.next_s, tables.event, tables.delta, tables.reward, batch.setting.reward, tables.outcome),
             strict=True,
         )
     }
@@ -97,13 +108,8 @@ def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, Array, Array |
         limit=config.episode_limit, seed=batch.seeds[0], steps=batch.steps, tick=config.tick,
         window=config.window or 100,
     )  # fmt: skip
-    arguments = [ctypes.byref(job), ctypes.c_void_p(q.ctypes.data)]
-    controller = batch.controller
-    if controller is not None:
-        controller = controller[:1].copy()
-        arguments.append(ctypes.c_void_p(controller.ctypes.data))
-    function = getattr(library, f"limit_{batch.algo}")
+    arguments = [ctypes.byref(job), *(ctypes.c_void_p(table.ctypes.data) for table in copies)]
+    function = getattr(library, f"limit_{batch.learner.name}")
     start = time.perf_counter()
     function(*arguments)
-    seconds = time.perf_counter() - start
-    return seconds, q[0], None if controller is None else controller[0]
+    return time.perf_counter() - start, copies

@@ -1,0 +1,48 @@
+"""Checks of what people pass in: each refuses in one line that names the setting and what it must be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
+
+import numpy as np
+
+from fastrm.errors import ConfigError, did_you_mean
+
+
+def check_number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> None:
+    """Refuse what is not a finite number in a range."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not abs(cast(float, value)) <= 1e300 or not low <= cast(float, value) <= high:
+        bounds = f"a number from {low:g} to {high:g}" if math.isfinite(low) else "a finite number"
+        raise ConfigError(f"{name}={str(value) if is_number else repr(value):.60}: must be {bounds}")
+
+
+def check_whole(name: str, value: object, low: int, high: int) -> None:
+    """Refuse what is not a whole number in a range."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or not low <= cast(int, value) <= high:
+        raise ConfigError(f"{name}={value!r}: must be a whole number from {low} to {high}")
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse what is not one of some words, with the nearest of them."""
+    options = tuple(choices)
+    if not isinstance(value, str) or value not in options:
+        near = did_you_mean(value, options) if isinstance(value, str) else ""
+        raise ConfigError(f"{name}={value!r}: must be one of {', '.join(options)}{near}")
+
+
+def check_known(name: str, known: Iterable[str], what: str = "setting") -> None:
+    """Refuse a name that is not one of some, with the nearest of them."""
+    options = tuple(known)
+    if name not in options:
+        raise ConfigError(f"{name}: no such {what}{did_you_mean(name, options)}; there are {', '.join(options)}")
+
+
+def refuse_given(settings: Mapping[str, object], because: str, spell: Callable[[str], str] = str) -> None:
+    """Refuse settings that are not None; `spell` says how messages call a setting."""
+    for name, value in settings.items():
+        if value is not None:
+            raise ConfigError(f"{spell(name)} {because}")

@@ -1,0 +1,119 @@
+"""Where batches are computed: threads over GIL-free kernels, processes, or a Dask cluster.
+
+One row of `EXECUTORS` is one way to compute batches. Each opens a `Pool`, which takes batches and gives futures.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from fastrm.errors import ConfigError
+from fastrm.experiments.batches import work
+from fastrm.experiments.plan import Plan
+from fastrm.kernels import compile_lock
+from fastrm.results import Frame
+
+
+class Pool(NamedTuple):
+    """Something that computes batches."""
+
+    submit: Callable[[str, list[int]], Any]
+    """Takes a plan as JSON and runs of it, gives a future of their columns and seconds."""
+    capacity: int
+    """Batches it should be given at once."""
+    stop: Callable[[], None]
+    """Gives up what it has in flight."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What executors are opened with."""
+
+    plan: Plan
+    workers: int
+    scheduler: str = ""
+
+
+@contextmanager
+def threads(means: Means) -> Iterator[Pool]:
+    """Open threads of this process."""
+    stopped = threading.Event()
+    executor = ThreadPoolExecutor(means.workers, thread_name_prefix="fastrm")
+
+    def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
+        return executor.submit(work, plan, runs, stopped.is_set)
+
+    with _closing(executor):
+        yield Pool(submit, 2 * means.workers, stopped.set)
+
+
+@contextmanager
+def processes(means: Means) -> Iterator[Pool]:
+    """Open processes on this machine; every kernel is compiled here first, so that they find machine code on disk."""
+    short = replace(means.plan, grids=means.plan.grids[:1], seeds=1, steps=1)
+    with compile_lock():
+        work(short.to_json(), range(short.count))
+    executor = ProcessPoolExecutor(means.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
+
+    def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
+        return executor.submit(work, plan, runs)
+
+    def stop() -> None:
+        for process in list((getattr(executor, "_processes", None) or {}).values()):
+            process.terminate()
+
+    with _closing(executor):
+        yield Pool(submit, 2 * means.workers, stop)
+
+
+@contextmanager
+def dask(means: Means) -> Iterator[Pool]:
+    """Open the cluster of a Dask scheduler."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError("a scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
+    try:
+        client = Client(means.scheduler, timeout="10s")
+    except Exception as problem:  # whatever an address can be wrong with
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise ConfigError(f"scheduler {means.scheduler}: cannot be reached: {reason}") from None
+    with client:
+        slots = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+        executor = client.get_executor(pure=False, retries=3)
+
+        def submit(plan: str, runs: list[int]) -> Any:
+            return executor.submit(work, plan, runs)
+
+        yield Pool(submit, max(4, 3 * slots), lambda: executor.shutdown(wait=False))
+
+
+EXECUTORS: dict[str, Callable[[Means], AbstractContextManager[Pool]]] = {
+    "thread": threads,
+    "process": processes,
+    "dask": dask,
+}
+"""Every way to compute batches, by name."""
+
+ISOLATIONS = ("thread", "process")
+"""Those on this machine."""
+
+
+@contextmanager
+def _closing(executor: Executor) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_signals() -> None:
+    """Leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,89 @@
+"""Methods: a learner on a kind of machine, as people name it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Self
+
+from fastrm.errors import ConfigError, did_you_mean
+from fastrm.learners import registry
+from fastrm.machines import SHORT_KINDS, Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A learner on a kind of machine; written ``crm-rs-bool``, or ``crm-rs`` for tasks that are files.
+
+    With ``@0.5`` at the end values start in the middle of the true ones, between the smallest (0) and the largest (1)
+    value of a cell and state from which the task can be completed.
+
+    >>> Method.parse("crm-rs-bool")
+    Method(algo='crm', shaping=True, kind='boolean', optimism=None)
+    >>> Method.parse("hrm-num@0.5").optimism
+    0.5
+    """
+
+    algo: str
+    shaping: bool = False
+    kind: Kind | None = None
+    optimism: float | None = None
+    """Where initial values lie between the smallest (0) and the largest (1) true value; None for the q_init as set."""
+
+    @classmethod
+    def parse(cls, label: str) -> Self:
+        """Read a method's name; its learner must be known.
+
+        Raises
+        ------
+        ConfigError
+            With the nearest name.
+        """
+        method = cls.read(label)
+        if method.algo not in registry.names():
+            raise _unknown(label)
+        return method
+
+    @classmethod
+    def read(cls, label: str) -> Self:
+        """Read a method's name, such as a result file has, whether or not its learner is known here."""
+        name, at, optimism = str(label).partition("@")
+        if at and not re.fullmatch(r"-?[0-9]{1,6}(\.[0-9]{1,6})?", optimism):
+            raise ConfigError(f"method {label!r}: write where values start as in {name}@0.5")
+        algo, _, rest = name.partition("-")
+        shaping = rest == "rs" or rest.startswith("rs-")
+        kind = rest.removeprefix("rs").removeprefix("-") if shaping else rest
+        if kind and kind not in SHORT_KINDS:
+            raise _unknown(label)
+        if at and shaping:
+            raise ConfigError(f"method {label!r}: shaping moves the values themselves; leave out -rs or @{optimism}")
+        return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind), optimism=float(optimism) if at else None)
+
+    @property
+    def label(self) -> str:
+        """The method's name."""
+        short = [name for name, kind in SHORT_KINDS.items() if kind == self.kind]
+        start = "" if self.optimism is None else f"@{self.optimism:.12g}"
+        return "-".join([self.algo, *(["rs"] if self.shaping else []), *short]) + start
+
+    def at(self, optimism: float | None) -> Self:
+        """Return the method with other initial values.
+
+        >>> Method.parse("crm-pot@0.5").at(None).label
+        'crm-pot'
+        """
+        return replace(self, optimism=optimism)
+
+
+def _unknown(label: object) -> ConfigError:
+    algos = registry.names()
+    known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in SHORT_KINDS]
+    return ConfigError(
+        f"method {label!r} is unknown{did_you_mean(str(label), known)}; write {', '.join(algos[:-1])} or {algos[-1]}, "
+        f"then -rs for shaping, then -{', -'.join(SHORT_KINDS)}, then @0.5 for a start"
+    )
+
+
+method_of = cache(Method.read)
+"""Return the method of a label in a result file; each label is read once."""

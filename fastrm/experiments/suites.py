@@ -1,0 +1,149 @@
+"""Experiments as TOML files, and the suites that come with fastrm."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from fastrm.config import LearnerConfig
+from fastrm.errors import ConfigError, FastrmError, did_you_mean
+from fastrm.experiments.experiment import Experiment
+from fastrm.textfile import read_text
+
+SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suites")
+"""Where experiment files and maps lie, in a checkout and in an installed package."""
+REFERENCE = "$REFERENCE"
+"""How a TOML file names the folder of the published data."""
+
+
+def read_suite(name: str, reference: str | Path | None = None, **changes: int | None) -> list[Experiment]:
+    """Return the experiments that a suite or a TOML file stands for: the parts of a series, or one.
+
+    Settings that are not None replace those of the file.
+
+    >>> [experiment.name for experiment in read_suite("quick", seeds=2)]
+    ['quick']
+    """
+    path = find_suite(name)
+    table = _read_toml(path)
+    if "series" not in table:
+        return [_experiment(path, table, reference, changes)]
+    parts = table["series"]
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise ConfigError(f"{name}: series={parts!r}: must be a list of suites")
+    return [read_experiment(find_suite(part), reference, **changes) for part in parts]
+
+
+def read_experiment(path: Path, reference: str | Path | None = None, **changes: int | None) -> Experiment:
+    """Read a TOML file; names of map and machine files are relative to its folder.
+
+    Those that begin with ``$REFERENCE`` lie in the folder of published data (see `reference_folder`). With ``base =
+    "other.toml"`` it only says what differs from that file in the same folder.
+    """
+    table = _read_toml(path)
+    if "series" in table:
+        raise ConfigError(f"{path}: a series of suites; run its parts: {table['series']}")
+    return _experiment(path, table, reference, changes)
+
+
+def _experiment(
+    path: Path, table: dict[str, Any], reference: str | Path | None, changes: dict[str, int | None]
+) -> Experiment:
+    """Make an experiment of the keys of a file and what is to replace them."""
+    try:
+        learner = _learner(table.pop("learner", {}))
+        keys: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+        for key in ("map_files", "machine_files"):
+            names = keys.get(key, ())
+            if isinstance(names, tuple) and all(isinstance(name, str) for name in names):
+                keys[key] = tuple(_locate(name, path.parent, reference) for name in names)
+        keys |= {key: value for key, value in changes.items() if value is not None}
+        keys.setdefault("name", path.stem)
+        if "methods" not in keys:
+            raise ConfigError("no methods: give a list such as ['crm-bool']")
+        return Experiment(**keys, learner=learner)
+    except FastrmError as problem:
+        raise ConfigError(f"{path}: {problem}") from None
+
+
+def suite_file(name: str) -> Path:
+    """Return a file that comes with the suites, such as ``office.map``."""
+    return next(path for folder in SUITES if (path := folder / name).is_file())
+
+
+def find_suite(name: str) -> Path:
+    """Return the file of a suite, or the path of a TOML file itself."""
+    if Path(name).suffix == ".toml":
+        return Path(name)
+    suites = {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
+    if name not in suites:
+        raise ConfigError(
+            f"suite {name!r} is unknown{did_you_mean(name, suites)}; there are {_list(suites)}; or give a .toml"
+        )
+    return suites[name]
+
+
+def _locate(name: str, folder: Path, reference: str | Path | None) -> str:
+    """Return the path of a file named in a TOML file of some folder."""
+    if not name.startswith(REFERENCE):
+        return str(folder / name)
+    return str(reference_folder(reference) / name.removeprefix(REFERENCE).lstrip("/"))
+
+
+def reference_folder(named: str | Path | None = None) -> Path:
+    """Return the folder with the published data of the reference implementation, named here or by the environment.
+
+    Raises
+    ------
+    ConfigError
+        When it is not named or not there.
+    """
+    chosen = named or os.environ.get("FASTRM_REFERENCE")
+    if not chosen:
+        raise ConfigError(
+            "the published data of the reference implementation is needed: name its folder, or set FASTRM_REFERENCE"
+        )
+    if not Path(chosen).is_dir():
+        raise ConfigError(f"{chosen}: no such folder; it must hold the published data of the reference implementation")
+    return Path(chosen)
+
+
+def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
+    """Read a TOML file and the one it builds on; tables are merged key by key."""
+    text = read_text(path, ConfigError)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"{path}: not TOML: {problem}") from None
+    known = {f.name for f in fields(Experiment)} | {"base", "series"}
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}; there are {_list(known)}")
+    if "base" not in table:
+        return table
+    base = table.pop("base")
+    if is_base or not isinstance(base, str) or Path(base).name != base:
+        raise ConfigError(f"{path}: base={base!r}: must name a TOML file in this folder that has no base itself")
+    below = _read_toml(path.parent / base, is_base=True)
+    for key, value in table.items():
+        if isinstance(value, dict) and isinstance(below.get(key), dict):
+            table[key] = {**below[key], **value}
+    return {**below, "name": path.stem, **table}
+
+
+def _learner(table: Any) -> LearnerConfig:
+    known = {f.name for f in fields(LearnerConfig)}
+    if not isinstance(table, dict):
+        raise ConfigError(f"learner={table!r}: must be a table")
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"unknown key 'learner.{key}'{did_you_mean(key, known)}; there are {_list(known)}")
+    return LearnerConfig(**table)
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,255 @@
+"""Several seeds of one learner, advanced together in pieces of any size, and what a run leaves behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_whole
+from fastrm.config import LearnerConfig, Profile
+from fastrm.errors import ConfigError, did_you_mean
+from fastrm.exact import optimal_arps
+from fastrm.kernels import rng
+from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Setting, Span, State
+from fastrm.kernels.episode import begin
+from fastrm.learners import registry
+from fastrm.learners.registry import Values
+from fastrm.learners.shaping import learned_rewards
+from fastrm.problems import Problem, check_problem
+from fastrm.worlds import Cell
+
+PIECE_STEPS = 10_000_000
+"""Steps, of all seeds together, between two looks at what else happens: a fraction of a second."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """What one run learned and how."""
+
+    algo: str
+    seed: int
+    shaping: bool
+    config: LearnerConfig
+    step: Array
+    """Steps made at every tick, [tick]."""
+    score: Array
+    """Mean score of the last episodes, 1 at the optimum, NaN before the first episode ended, [tick]."""
+    reward: Array
+    """Sum of the machine's own rewards so far, [tick]."""
+    completions: Array
+    """Episodes that completed the task so far, [tick]."""
+    episodes: Array
+    """Episodes that ended so far, [tick]."""
+    q: Array
+    """Learned values: [cell, machine state, action], for HRM [cell, option, action]."""
+    more: Mapping[str, Array]
+    """What else the learner learned, by name: for HRM ``controller``, [cell, option]."""
+    greedy_paths: tuple[tuple[Cell, ...], ...]
+    """Cells visited by the greedy policy if nothing slips, per task; cut off when the task is not completed."""
+    greedy_lengths: tuple[int | None, ...]
+    """Steps the greedy policy takes to complete each task if nothing slips, None where it does not."""
+    shortest: tuple[int, ...]
+    """Length of a shortest path, per task."""
+    unit: tuple[float, ...]
+    """What a score of 1 means, per task: expected task reward per step of the best policy."""
+    episode_log: tuple[Array, Array] | None = None
+    """On request: what every episode was paid, and its length."""
+
+    def __repr__(self) -> str:
+        last = f", score {self.score[-1]:.3f}" if self.score.size else ""
+        name = self.algo + ("-rs" if self.shaping else "")
+        return f"<Run {name} seed {self.seed}: greedy {self.greedy_length}, shortest {self.shortest[0]} steps{last}>"
+
+    @property
+    def controller(self) -> Array | None:
+        """HRM: the controller's values, [cell, option]."""
+        return self.more.get("controller")
+
+    @property
+    def greedy_length(self) -> int | None:
+        """Steps the greedy policy takes to complete the (first) task, None if it does not."""
+        return self.greedy_lengths[0]
+
+    @property
+    def greedy_path(self) -> tuple[Cell, ...]:
+        """Cells visited by the greedy policy in the (first) task."""
+        return self.greedy_paths[0]
+
+    @property
+    def solved(self) -> bool:
+        """Whether the greedy policy takes a shortest path in every task."""
+        return self.greedy_lengths == self.shortest
+
+
+class Batch:
+    """Several seeds of one learner, advanced in pieces of any size."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        algo: str,
+        *,
+        steps: int,
+        seeds: Sequence[int],
+        shaping: bool = False,
+        optimum: Sequence[float] | None = None,
+        episodes: bool = False,
+        config: LearnerConfig | None = None,
+        **settings: Any,
+    ) -> None:
+        check_problem(problem)
+        self.config = _configure(config, settings)
+        self.learner = registry.find(algo)
+        _check_request(steps, seeds, shaping)
+        self.problem, self.shaping = problem.at(self.config.gamma), shaping
+        self.seeds = [int(seed) for seed in seeds]
+        self.steps, self.done = int(steps), 0
+        self.setting = self._settle(optimum)
+        agents = np.zeros(len(self.seeds), dtype=AGENT)
+        rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
+        begin(agents, self.setting.tasks, self.problem.tables.start)
+        q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
+        self.state = State(agents, self._blank_log(self.steps if episodes else 0), q, own)
+
+    def _settle(self, optimum: Sequence[float] | None) -> Setting:
+        """Put together what stays the same."""
+        problem, config = self.problem, self.config
+        tasks = np.zeros(len(problem.machines), dtype=TASK)
+        tasks["first_u"], tasks["own_score"] = problem.tables.first_u, problem.tables.own_score
+        tasks["optimum"] = _check_optimum(problem, config, optimum)
+        return Setting(
+            tables=problem.tables,
+            tasks=tasks,
+            reward=learned_rewards(problem, config.gamma, self.shaping),
+            rule=_rule(problem.profile, config),
+            slip=_threshold(problem.slip) if problem.slip else None,
+        )
+
+    def _blank_log(self, room: int) -> Log:
+        n, ticks = len(self.seeds), self.steps // self.config.tick
+        window = self.config.window or (100 if len(self.problem.machines) == 1 else 1000)
+        return Log(
+            ring=np.zeros((n, window)),
+            ended=np.zeros((n, room), dtype=EPISODE),
+            episodes=np.zeros((n, ticks), dtype=np.int64),
+            completions=np.zeros((n, ticks), dtype=np.int64),
+            reward=np.zeros((n, ticks)),
+            score=np.full((n, ticks), math.nan),
+        )
+
+    def advance(self, steps: int) -> None:
+        """Make so many more steps in every run, never beyond the end."""
+        target, tick = min(self.done + steps, self.steps), self.config.tick
+        while self.done < target:
+            into = self.done % tick
+            if into == 0 and target - self.done >= tick:
+                n_ticks = (target - self.done) // tick
+                span = Span(n_ticks, tick, self.done // tick)
+                self.done += n_ticks * tick
+            else:
+                piece = min(tick - into, target - self.done)
+                self.done += piece
+                span = Span(1, piece, self.done // tick - 1 if self.done % tick == 0 else -1)
+            self.learner.advance(self.setting, self.state, span)
+
+    def results(self) -> list[Run]:
+        """Return what the runs have learned so far."""
+        return [self._result(i) for i in range(len(self.seeds))]
+
+    def values(self, i: int) -> Values:
+        """Return what run i has learned so far."""
+        return self.learner.values(self.problem, self.state, i)
+
+    def _result(self, i: int) -> Run:
+        log, ended, values = self.state.log, int(self.state.agents["episodes"][i]), self.values(i)
+        paths, lengths = zip(*self._roll_out(values), strict=True)
+        return Run(
+            algo=self.learner.name,
+            seed=self.seeds[i],
+            shaping=self.shaping,
+            config=self.config,
+            step=(1 + np.arange(log.score.shape[1])) * self.config.tick,
+            score=log.score[i],
+            reward=log.reward[i],
+            completions=log.completions[i],
+            episodes=log.episodes[i],
+            q=values.q,
+            more=values.more,
+            greedy_paths=paths,
+            greedy_lengths=lengths,
+            shortest=self.problem.shortest,
+            unit=tuple(self.setting.tasks["optimum"].tolist()),
+            episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
+        )
+
+    def _roll_out(self, values: Values) -> Iterator[tuple[tuple[Cell, ...], int | None]]:
+        """Yield path and length of the greedy policy in every task."""
+        problem = self.problem
+        path = np.empty(len(problem.tables.next_s) * problem.tables.n_u + 2, dtype=np.int64)
+        for u in problem.tables.first_u:
+            length, outcome = self.learner.follow(problem, values, int(u), path)
+            reached = outcome == SUCCESS
+            shown = path[: length + 1] if reached else path[: min(length, self.config.episode_limit) + 1]
+            yield problem.terrain.cells_of(shown), int(length) if reached else None
+
+
+def _rule(profile: Profile, config: LearnerConfig) -> Rule:
+    return Rule(
+        alpha=float(config.alpha),
+        gamma=float(config.gamma),
+        explore_below=_threshold(config.epsilon),
+        limit=np.uint64(config.episode_limit),
+        bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
+        option_survives=profile.option_survives_limit,
+        prune=profile.prune,
+        controller_alpha=float(config.controller_alpha),
+    )
+
+
+def _threshold(probability: float) -> np.uint64:
+    """Return what the upper half of a draw must be below for something of this probability to happen."""
+    return np.uint64(math.floor(probability * 2**32))
+
+
+def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> LearnerConfig:
+    fields = LearnerConfig.__dataclass_fields__
+    for name in settings:
+        if name in ("profile", "metric", "slip"):
+            raise ConfigError(f"{name}: is settled when compiling: fastrm.compile(grid, machine, {name}=...)")
+        if name not in fields:
+            raise ConfigError(f"{name}: no such setting{did_you_mean(name, fields)}; there are {', '.join(fields)}")
+    if config is not None and not isinstance(config, LearnerConfig):
+        raise ConfigError(f"config={config!r:.60}: must be a LearnerConfig")
+    return replace(config or LearnerConfig(), **settings)
+
+
+def _check_request(steps: int, seeds: Sequence[int], shaping: bool) -> None:
+    check_whole("steps", steps, 1, 2**53)
+    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str):
+        raise ConfigError(f"seeds={seeds!r}: must be a list of seeds")
+    if not len(seeds):
+        raise ConfigError("seeds=[]: give at least one seed")
+    for seed in seeds:
+        check_whole("seed", seed, 0, 2**64 - 1)
+    if not isinstance(shaping, bool):
+        raise ConfigError(f"shaping={shaping!r}: must be True or False")
+
+
+def _check_optimum(problem: Problem, config: LearnerConfig, optimum: Sequence[float] | None) -> Array:
+    if optimum is None:
+        unit = np.array(optimal_arps(problem, config.gamma, config.epsilon))
+        if not (unit > 0).all():
+            raise ConfigError("the best policy earns no reward per step to measure scores by; give optimum=[...]")
+        return unit
+    try:
+        unit = np.array(optimum, dtype=np.float64)
+    except (TypeError, ValueError):
+        unit = np.array([])
+    if unit.shape != (len(problem.machines),) or not (np.isfinite(unit) & (unit > 0)).all():
+        raise ConfigError(f"optimum={optimum!r}: must be a positive number per machine ({len(problem.machines)})")
+    return unit

@@ -1,0 +1,64 @@
+"""CRM: Q-learning with counterfactual experiences.
+
+After every step from s by a to s' one update for each machine state v, in increasing order and in place, with the
+successor v' and the reward r(v) that this move has in v::
+
+    Q(s, v, a) <- Q(s, v, a) + alpha (r(v) + gamma max_b Q(s', v', b) - Q(s, v, a))
+
+Laid out ``q[run, s, a, v]``: on a move that changes no machine state the sweep is vector arithmetic on rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array, aligned_full
+from fastrm.config import LearnerConfig
+from fastrm.kernels import crm, rollout
+from fastrm.kernels.contracts import N_ACTIONS, Setting, Span, State, Sweep
+from fastrm.learners.registry import Values
+from fastrm.problems import Problem
+
+
+class Crm:
+    """Counterfactual experiences."""
+
+    name = "crm"
+    semantics = 1
+    settings = ("alpha", "q_init", "prune")
+
+    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+        """Return the initial values, terminals and padding worth 0, and scratch space."""
+        n_cols = reward.shape[1]
+        q = columns_of(problem, config.q_init, n, problem.tables.n_u, n_cols)
+        return q, Sweep(valid=np.ones(n_cols, dtype=np.uint8))
+
+    def advance(self, setting: Setting, state: State, span: Span) -> None:
+        """Call the kernel."""
+        crm.run(setting, state, span)
+
+    def values(self, problem: Problem, state: State, i: int) -> Values:
+        """Return run i's table without terminals and padding."""
+        return Values(by_column(state.q[i], problem.tables.n_u))
+
+    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
+        """Follow the best action of every cell and machine state."""
+        length, outcome = rollout.follow(problem.tables, values.q, u, path)
+        return int(length), int(outcome)
+
+
+def columns_of(problem: Problem, value: float, n: int, used: int, n_cols: int) -> Array:
+    """Return ``q[run, s, a, column]`` for sweeps: the columns from `used` on are worth 0."""
+    q = aligned_full((n, len(problem.tables.next_s), N_ACTIONS, n_cols), float(value))
+    q[..., used:] = 0.0
+    return q
+
+
+def by_column(q: Array, used: int) -> Array:
+    """Return the values of one run as [cell, column, action] without the columns from `used` on."""
+    return np.ascontiguousarray(q.transpose(0, 2, 1)[:, :used])
+
+
+LEARNER = Crm()

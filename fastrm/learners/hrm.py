@@ -1,0 +1,119 @@
+"""HRM: options for the edges of a machine, and a controller that chooses among them.
+
+There is one option per pair (u, u') of machine states that an edge joins, u != u'. It goes on while the machine stays
+in u. Every step updates the values of all options as if each had been in force, with the machine's reward, plus r_max
+when u' was reached and r_min when the machine went elsewhere::
+
+    Q_o(s, a) <- Q_o(s, a) + alpha (r_o + gamma max_b Q_o(s', b) - Q_o(s, a))       no bootstrap when the option ends
+
+When the option in force ends after n steps, having earned G, the controller learns::
+
+    C(s, o) <- C(s, o) + controller_alpha (G + gamma^n max_o' C(s', o') - C(s, o))  o' over the options that leave u'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array, aligned_full
+from fastrm.config import LearnerConfig
+from fastrm.kernels import hrm, rollout
+from fastrm.kernels.contracts import BLOCK, Hierarchy, Options, Setting, Span, State
+from fastrm.learners.crm import by_column, columns_of
+from fastrm.learners.registry import Values
+from fastrm.problems import Problem
+
+
+class Hrm:
+    """Options and a controller."""
+
+    name = "hrm"
+    semantics = 1
+    settings = (
+        "alpha", "q_init", "r_max", "r_min", "controller_alpha", "self_loop_options",
+        "option_survives_limit", "prune", "merge_terminals",
+    )  # fmt: skip
+
+    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+        """Return the initial values of the options, and the options with the controller's values."""
+        options = build_options(problem, reward, config)
+        n_o, n_cols = len(options.owner), options.reward.shape[1]
+        own = Hierarchy(
+            options=options,
+            controller=np.full((n, len(problem.tables.next_s), n_o), float(config.q_init)),
+            valid=np.ones(reward.shape[1], dtype=np.uint8),
+            keep=np.ones(n_cols, dtype=np.uint8),
+        )
+        return columns_of(problem, config.q_init, n, n_o, n_cols), own
+
+    def advance(self, setting: Setting, state: State, span: Span) -> None:
+        """Call the kernel."""
+        hrm.run(setting, state, span)
+
+    def values(self, problem: Problem, state: State, i: int) -> Values:
+        """Return run i's values of options, and the controller's.
+
+        Options ``first_option[u]`` to ``first_option[u + 1] - 1`` leave machine state u.
+        """
+        own: Hierarchy = state.own
+        more = {"controller": own.controller[i].copy(), "first_option": own.options.first}
+        return Values(by_column(state.q[i], len(own.options.owner)), more)
+
+    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
+        """Follow the best option from where it begins until its machine state is left."""
+        more = values.more
+        length, outcome = rollout.follow_options(
+            problem.tables, more["first_option"], values.q, more["controller"], u, path
+        )
+        return int(length), int(outcome)
+
+
+def option_pairs(problem: Problem, self_loops: bool = False) -> list[tuple[int, int, str]]:
+    """Return machine number, state column and goal of every option, ordered by state, then by edge.
+
+    The goal is the name of a state; all terminals of a machine are named ``""`` where the profile merges them.
+    """
+    pairs: dict[tuple[int, int, str], None] = {}
+    for column, (number, name) in enumerate(problem.states):
+        machine = problem.machines[number]
+        for edge in machine.edges:
+            if edge.source == name and (edge.target != name or self_loops):
+                merged = problem.profile.merge_terminals and edge.target in machine.terminals
+                pairs[number, column, "" if merged else edge.target] = None
+    return list(pairs)
+
+
+def build_options(problem: Problem, rewards: Array, config: LearnerConfig) -> Options:
+    """Tabulate when every option goes on or ends, and what it earns."""
+    tables, pairs = problem.tables, option_pairs(problem, config.self_loop_options)
+    n_o = len(pairs)
+    owner = np.array([column for _, column, _ in pairs], dtype=np.uint32)
+    goes_on = tables.delta[:, owner] == owner
+    reached = np.zeros(goes_on.shape, dtype=np.bool_)
+    for o, (number, column, goal) in enumerate(pairs):
+        if goal in problem.machines[number].states:
+            reached[:, o] = tables.delta[:, column] == problem.states.index((number, goal))
+        elif goal:
+            reached[:, o] = problem.ending[:, column] == 1 + problem.machines[number].terminals.index(goal)
+        else:
+            reached[:, o] = problem.ending[:, column] != 0
+    n_cols = (n_o + BLOCK) // BLOCK * BLOCK
+    delta = np.full((len(tables.reward), n_cols), n_o, dtype=np.uint32)
+    delta[:, :n_o] = np.where(goes_on, np.arange(n_o), n_o)
+    reward = aligned_full(delta.shape)
+    paid = rewards[:, owner]
+    reward[:, :n_o] = np.where(goes_on, paid, paid + np.where(reached, config.r_max, config.r_min))
+    options = Options(
+        first=np.searchsorted(owner, np.arange(tables.n_u + 1)).astype(np.uint64),
+        owner=owner,
+        delta=delta,
+        reward=reward,
+    )
+    for array in options:
+        array.flags.writeable = False
+    return options
+
+
+LEARNER = Hrm()

@@ -1,0 +1,52 @@
+"""QRM: Q-learning on the cross product of cells and machine states.
+
+After every step from (s, u) by a to (s', u') that paid r, one update::
+
+    Q(s, u, a) <- Q(s, u, a) + alpha (r + gamma max_b Q(s', u', b) - Q(s, u, a))
+
+with Q = 0 in every terminal. Laid out ``q[run, s, u, a]``: the four values of a choice lie side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array, aligned_full
+from fastrm.config import LearnerConfig
+from fastrm.kernels import qrm, rollout
+from fastrm.kernels.contracts import N_ACTIONS, Setting, Span, State
+from fastrm.learners.registry import Values
+from fastrm.problems import Problem
+
+
+class Qrm:
+    """Cross-product Q-learning."""
+
+    name = "qrm"
+    semantics = 1
+    settings = ("alpha", "q_init", "qrm_bootstraps_at_limit")
+
+    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+        """Return the initial values; terminals are worth 0."""
+        tables = problem.tables
+        q = aligned_full((n, len(tables.next_s), tables.n_u + 1, N_ACTIONS), float(config.q_init))
+        q[:, :, tables.n_u] = 0.0
+        return q, ()
+
+    def advance(self, setting: Setting, state: State, span: Span) -> None:
+        """Call the kernel."""
+        qrm.run(setting, state, span)
+
+    def values(self, problem: Problem, state: State, i: int) -> Values:
+        """Return run i's table without terminals."""
+        return Values(np.ascontiguousarray(state.q[i, :, : problem.tables.n_u]))
+
+    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
+        """Follow the best action of every cell and machine state."""
+        length, outcome = rollout.follow(problem.tables, values.q, u, path)
+        return int(length), int(outcome)
+
+
+LEARNER = Qrm()

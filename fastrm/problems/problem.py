@@ -1,0 +1,109 @@
+"""A problem: one map crossed with one or more machines, and the facts about it that need no learning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from fastrm.arrays import Array, aligned_full
+from fastrm.config import Profile
+from fastrm.errors import ConfigError
+from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
+from fastrm.machines import RewardMachine
+from fastrm.problems.steps_to_go import distances, pay_potential
+from fastrm.problems.terrain import Terrain
+from fastrm.worlds import GridMap
+
+
+class Step(NamedTuple):
+    """What one move led to."""
+
+    s: int
+    """The cell reached."""
+    u: int
+    """The machine state reached, the number of states for every terminal."""
+    event: int
+    reward: float
+    outcome: int
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the episode goes on."""
+        return bool(self.outcome == LIVE)
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the move completed the task."""
+        return bool(self.outcome == SUCCESS)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One map crossed with one or more machines, ready for the kernels."""
+
+    terrain: Terrain
+    """The numbered cells of the map."""
+    machines: tuple[RewardMachine, ...]
+    profile: Profile
+    tables: Tables
+    """The arrays the kernels read."""
+    states: tuple[tuple[int, str], ...]
+    """Machine and name of every state column."""
+    ending: Array
+    """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
+    plain: Array
+    """float64 [n_e, n_cols]: what the machines pay without their potentials."""
+    example: Array
+    """int64 [n_e]: a move of every event, as s * n_a + a."""
+    potential: Array | None = None
+    """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
+    gamma: float = 0.9
+    """The discount in the rewards of the tables; it matters where there are potentials."""
+    slip: float = 0.0
+    """Probability that a move goes sideways."""
+
+    @property
+    def grid(self) -> GridMap:
+        """The map."""
+        return self.terrain.grid
+
+    @cached_property
+    def steps_to_go(self) -> Array:
+        """Fewest steps to a success, int32 [n_s, n_cols], `FAR` where there is no way."""
+        return distances(self.tables)
+
+    @cached_property
+    def shortest(self) -> tuple[int, ...]:
+        """Length of a shortest path that completes the task of each machine; `FAR` where there is none."""
+        return tuple(self.steps_to_go[self.tables.start, self.tables.first_u].tolist())
+
+    def step(self, s: int, u: int, a: int) -> Step:
+        """Move: the rule of the world in plain Python, one step at a time."""
+        tables = self.tables
+        e = int(tables.event[s, a])
+        outcome = int(tables.outcome[e, u])
+        return Step(int(tables.next_s[s, a]), int(tables.delta[e, u]), e, float(tables.reward[e, u]), outcome)
+
+    def at(self, gamma: float) -> Problem:
+        """Return the problem with ``gamma Phi(s', u') - Phi(s, u)`` paid at this discount."""
+        if self.potential is None or gamma == self.gamma:
+            return self
+        reward = aligned_full(self.plain.shape)
+        pay_potential(self.plain, self.potential, self.tables, self.example, gamma, reward)
+        reward.flags.writeable = False
+        paid = replace(self, tables=self.tables._replace(reward=reward), gamma=gamma)
+        paid.__dict__["steps_to_go"] = self.steps_to_go  # no reward changes it
+        return paid
+
+    def __repr__(self) -> str:
+        n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
+        names = ", ".join(machine.name or machine.source for machine in self.machines)
+        slip = f", slip {self.slip:g}" if self.slip else ""
+        return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
+
+
+def check_problem(problem: object) -> None:
+    """Refuse what is not a problem."""
+    if not isinstance(problem, Problem):
+        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")

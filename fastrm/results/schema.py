@@ -1,0 +1,124 @@
+"""What a result file holds: one row per variable, read by files, frames, messages and docs.
+
+A result file has the dimensions ``run`` and ``tick``. To add a variable, add its row: it is then computed from every
+`Run`, stored, loaded and documented, and reads as its missing value in files that were written before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from fastrm.arrays import Array
+
+if TYPE_CHECKING:
+    from fastrm.learners import Run
+
+SCHEMA = 2
+"""Rises when older files can no longer be read."""
+
+COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "seed")
+"""What tells runs apart; text but for the last and ``shaping``."""
+
+Frame = dict[str, Array]
+"""Columns of some runs: ``run``, their numbers in the experiment, and every variable.
+
+The column ``error`` is as wide as the longest message.
+"""
+
+
+class Runs(Protocol):
+    """What files must know of an experiment: how many runs, at which steps, and what tells them apart."""
+
+    @property
+    def count(self) -> int:
+        """Number of runs."""
+
+    @property
+    def seeds(self) -> int:
+        """Neighbouring runs that differ in their seed only."""
+
+    @property
+    def step(self) -> Array:
+        """Steps made at every tick."""
+
+    def coordinate(self, name: str, runs: Array) -> Array:
+        """Return one coordinate of runs, text as bytes."""
+
+    def attributes(self) -> dict[str, str]:
+        """Return ``identity``, ``semantics``, ``experiment`` and ``plan`` as text."""
+
+
+class Variable(NamedTuple):
+    """One variable of a result file."""
+
+    name: str
+    dtype: str
+    per: Literal["run", "tick"]
+    meaning: str
+    missing: Any
+    """Its value for runs that failed, and in files that do not have it."""
+    of: Callable[[Run], Any] | None
+    """Its value for a run; None for what only the experiment knows."""
+
+
+def _total_length(run: Run) -> int:
+    return sum(length for length in run.greedy_lengths if length is not None) if None not in run.greedy_lengths else -1
+
+
+def _steps_to_90(run: Run) -> float:
+    reached = np.flatnonzero(run.score >= 0.9)
+    return float(run.step[reached[0]]) if reached.size else math.nan
+
+
+# fmt: off
+VARIABLES = (
+    Variable("shortest", "i4", "run", "length of a shortest path",
+             0, lambda run: sum(run.shortest)),
+    Variable("optimal_arps", "f8", "run", "unit of the score: expected task reward per step of the best policy",
+             math.nan, lambda run: sum(run.unit) / len(run.unit)),
+    Variable("greedy_length", "i4", "run", "steps of the learned greedy policy to complete the task, -1 if it does not",
+             -1, _total_length),
+    Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path",
+             0, lambda run: run.solved),
+    Variable("steps_to_90", "f8", "run", "steps until the score first reached 0.9, NaN if it never did",
+             math.nan, _steps_to_90),
+    Variable("run_id", "S16", "run", "hash of everything that determines the numbers of the run",
+             b"", None),
+    Variable("error", "S1", "run", "why the run failed, empty if it did not",
+             b"", None),
+    Variable("score", "f8", "tick",
+             "mean over the last episodes of task reward per step, 1 at the optimum; NaN before the first episode",
+             math.nan, lambda run: run.score),
+    Variable("reward", "f8", "tick", "sum of the machine's own rewards so far",
+             math.nan, lambda run: run.reward),
+    Variable("completions", "i4", "tick", "episodes that completed the task so far",
+             0, lambda run: run.completions),
+    Variable("episodes", "i4", "tick", "episodes that ended so far",
+             0, lambda run: run.episodes),
+)
+# fmt: on
+PER_RUN = tuple(variable.name for variable in VARIABLES if variable.per == "run")
+PER_TICK = tuple(variable.name for variable in VARIABLES if variable.per == "tick")
+
+
+def blank(variable: Variable, runs: int, ticks: int, dtype: Any = None) -> Array:
+    """Return a column of a variable's missing value."""
+    shape = (runs,) if variable.per == "run" else (runs, ticks)
+    return np.full(shape, variable.missing, dtype=dtype or variable.dtype)
+
+
+def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
+    """Return the columns of some runs, all of them missing."""
+    ticks = len(runs.step)
+    return {"run": np.array(numbers, dtype=np.int64)} | {v.name: blank(v, len(numbers), ticks) for v in VARIABLES}
+
+
+def fill_in(frame: Frame, row: int, run: Run) -> None:
+    """Enter what a run gave in its row of a frame."""
+    for variable in VARIABLES:
+        if variable.of is not None:
+            frame[variable.name][row] = variable.of(run)
