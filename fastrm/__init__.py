@@ -22,9 +22,11 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         StoreError as StoreError,
     )
     from fastrm.exact import (
+        Check as Check,
         Finding as Finding,
         Guarantee as Guarantee,
         Solution as Solution,
+        check as check,
         guarantee as guarantee,
         lint as lint,
         optimal_arps as optimal_arps,
@@ -58,7 +60,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "worlds": ("GridMap",),
         "machines": ("RewardMachine", "task"),
         "problems": ("Problem", "compile"),
-        "exact": ("Finding", "Guarantee", "Solution", "guarantee", "lint", "optimal_arps", "solve"),
+        "exact": ("Check", "Finding", "Guarantee", "Solution", "check", "guarantee", "lint", "optimal_arps", "solve"),
         "learners": ("HrmFixedPoint", "Run", "hrm_fixed_point", "train", "train_many"),
         "results": ("Results", "load"),
         "experiments": ("Experiment", "run"),

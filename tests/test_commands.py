@@ -27,7 +27,7 @@ def test_check_prints_verdict_thresholds_and_a_drawn_witness(capsys):
 def test_check_prints_json_for_programs(capsys):
     assert main(["check", APPENDIX, "a-b-c", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["verdict"] == "shortest" and report["shortest"] is True
+    assert report["verdict"] == "shortest" and report["is_shortest"] is True
     assert (report["optimal_length"], report["hrm_length"]) == (32, 40)
     assert report["critical_scale"] == "inf"
 

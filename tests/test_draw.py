@@ -12,7 +12,8 @@ from PIL import Image
 from fastrm import ConfigError, GridMap, RewardMachine, compile, train
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
-from fastrm.pictures.graph import RADIUS, lay_out, to_dot, to_mermaid, to_svg
+from fastrm.pictures.graph import to_dot, to_mermaid, to_svg
+from fastrm.pictures.graph_layout import RADIUS, lay_out
 from fastrm.pictures.policies import draw_learning, visits
 from fastrm.problems.episode import retrace
 
@@ -82,7 +83,7 @@ def test_visits_count_the_steps_of_a_good_policy_along_its_path():
     assert np.array_equal(count, visits(problem, run.q, epsilon=0.0))
     figure = draw_learning(problem, run)
     assert len(figure.axes) == 2 * 3 + 2 * 2  # and the colour bars
-    with pytest.raises(ConfigError, match="HRM keeps values per option"):
+    with pytest.raises(ConfigError, match="hrm keeps no values per machine state"):
         draw_learning(problem, train(problem, "hrm", steps=1000, seed=0, tick=100))
 
 

@@ -141,7 +141,7 @@ def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
         optimum, verdict = brute_force(problem, gamma)
         ours = guarantee(problem, gamma)
         assert ours.verdict == verdict
-        assert ours.shortest == (verdict == "shortest")
+        assert ours.is_shortest == (verdict == "shortest")
         value = ours.solution.value[problem.tables.start, problem.tables.first_u[0]]
         bound = ours.solution.error[problem.tables.start, problem.tables.first_u[0]]
         assert abs(Fraction(float(value)) - optimum) <= bound + 1e-15 * abs(optimum)
@@ -208,7 +208,7 @@ def test_the_critical_reward_parts_shortest_from_not_shortest(kind):
         margin = 1e-4 * abs(critical)
         above = guarantee(with_terminal_reward(grid, task, kind, critical + margin, closer="any"), gamma)
         below = guarantee(with_terminal_reward(grid, task, kind, critical - margin, closer="any"), gamma)
-        assert (above.shortest, below.shortest) == (True, False), (setup, task, gamma, critical)
+        assert (above.is_shortest, below.is_shortest) == (True, False), (setup, task, gamma, critical)
 
 
 def all_small_grids(targets):
@@ -264,7 +264,7 @@ def test_the_gamma_interval_ends_where_the_verdict_changes():
     problem = compile(GridMap.generate("1a1b", size=11, seed=4), machine)
     low, high = guarantee(problem, 0.9).gamma_interval
     assert 0 < low < high <= 1
-    assert guarantee(problem, low + 1e-5).shortest and not guarantee(problem, low - 1e-5).shortest
+    assert guarantee(problem, low + 1e-5).is_shortest and not guarantee(problem, low - 1e-5).is_shortest
 
 
 # --- long paths ------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from fastrm import ConfigError, Experiment, GridMap, compile, load, run, solve, task, train
 from fastrm.bench.__main__ import main
-from fastrm.exact.solve import value_range
+from fastrm.exact import value_range
 from fastrm.experiments import Method
 from fastrm.experiments.episode_logs import log_path, write_log
 from fastrm.experiments.plan import Plan

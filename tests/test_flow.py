@@ -84,7 +84,8 @@ def imports(path):
 def offered(folder):
     """Return what a package makes public."""
     tree = ast.parse((folder / "__init__.py").read_text()) if (folder / "__init__.py").is_file() else ast.Module([])
-    return {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    names = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return names | {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # of lazy names
 
 
 def modules(path):

@@ -179,7 +179,7 @@ def test_shaping_equals_a_shifted_initialisation(algo):
     steps, settings = 60, {"alpha": 0.5, "gamma": 0.5, "q_init": 2.0, "episode_limit": 30, "tick": 10}
     shaped = train(problem, algo=algo, steps=steps, seed=1, shaping=True, **settings)
     plain = Batch(problem, algo, steps=steps, seeds=[1], **settings)
-    q = plain.q
+    q = plain.state.q
     if algo == "qrm":
         q[:, :, :2] += phi[:, None]
     else:

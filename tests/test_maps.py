@@ -165,7 +165,7 @@ def test_maps_can_be_copied():
 
 def test_dots_are_floor_however_a_map_is_made():
     assert GridMap(("XXXX", "XA.X", "XXXX")) == GridMap.parse("XXXX\nXA X\nXXXX")
-    with pytest.raises(MapError, match="walls: must be pairs of cells"):
+    with pytest.raises(MapError, match="fences: must be pairs of cells"):
         GridMap(("XXXX", "XA.X", "XXXX"), fences=frozenset({(1, 2)}))
 
 

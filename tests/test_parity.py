@@ -32,8 +32,8 @@ from fastrm.studies.parity import (
     Comparison,
     compare_optima,
     compare_speeds,
-    experiments,
     load_curves,
+    parity_experiments,
     rejected,
 )
 from fastrm.studies.published import ALGORITHMS, published_optima, published_runs
@@ -166,8 +166,8 @@ def test_all_published_optima_are_met(reference):
 
 def test_curves_are_compared_with_the_published_ones(reference, tmp_path):
     """A short form of the command: few runs, only Office, which takes a second."""
-    office = Plan.of(experiments(reference, runs=20)["office-single"])
-    craft = Plan.of(experiments(reference, runs=1)["craft-single"])
+    office = Plan.of(parity_experiments(reference, runs=20)["office-single"])
+    craft = Plan.of(parity_experiments(reference, runs=1)["craft-single"])
     results = {"office-single": run(office, tmp_path / "o.h5"), "craft-single": run(craft, tmp_path / "c.h5")}
     curves = load_curves(reference, results)
     assert len(curves) == len(CELLS) * len(ALGORITHMS)

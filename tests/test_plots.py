@@ -12,8 +12,9 @@ from test_claims import make_file, make_plan
 
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
+from fastrm.pictures.curves import learning_curves
 from fastrm.pictures.figures import figures_of
-from fastrm.pictures.plots import COLOURS, LINES, learning_curves
+from fastrm.pictures.style import KIND_COLOURS, LEARNER_LINES
 from fastrm.pictures.text_curves import curves_as_text
 from fastrm.results.stats import band, censored_percentile
 
@@ -37,7 +38,7 @@ def test_six_panels_with_one_colour_per_kind_and_one_line_per_learner(results):
             steps, scores = results.curves(setup=setup, task=task, method=method.label)
             assert np.array_equal(line.get_xdata(), steps)
             assert np.allclose(line.get_ydata(), np.median(scores, axis=0))
-            assert line.get_color() == COLOURS[method.kind] and (line.get_marker() == "o") == method.shaping
+            assert line.get_color() == KIND_COLOURS[method.kind] and (line.get_marker() == "o") == method.shaping
             dashes = line._unscaled_dash_pattern[1]
             assert (dashes[0] if dashes else None) == {"qrm": 1, "crm": None, "hrm": 5}[method.algo]
     assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["CRM + shaping, Boolean", "HRM, Boolean"]
@@ -68,8 +69,8 @@ def test_kinds_differ_in_lightness_so_that_grey_keeps_them_apart():
         red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
         return 0.299 * red + 0.587 * green + 0.114 * blue
 
-    shades = sorted(lightness(COLOURS[kind]) for kind in ("boolean", "numeric-boolean", "numeric"))
-    assert min(np.diff(shades)) > 0.2 and len({str(line) for line in LINES.values()}) == 3
+    shades = sorted(lightness(KIND_COLOURS[kind]) for kind in ("boolean", "numeric-boolean", "numeric"))
+    assert min(np.diff(shades)) > 0.2 and len({str(line) for line in LEARNER_LINES.values()}) == 3
 
 
 @pytest.mark.parametrize("form", ["png", "pdf", "svg"])
@@ -92,7 +93,7 @@ def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path
 
 
 def test_without_matplotlib_the_curves_are_printed(results, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("fastrm.pictures.plots.have_matplotlib", lambda: False)
+    monkeypatch.setattr("fastrm.pictures.have_matplotlib", lambda: False)
     assert main(["plot", str(results.path), "--out", str(tmp_path / "x")]) == 0
     printed = capsys.readouterr()
     assert "2a2b2c, task a-b-c: median score" in printed.out and "pip install 'fastrm[plot]'" in printed.err

@@ -141,7 +141,7 @@ def test_where_nothing_can_succeed_any_more_it_is_farther_than_any_way():
         tables, hidden = problem.tables, cells.index((1, 6))
         assert tables.reward[tables.event[hidden, 1], 0] == pytest.approx(here)  # against the wall
         assert tables.reward[tables.event[hidden, 3], 0] == pytest.approx(there)  # onto n: a failure
-        assert guarantee(problem, 0.5).shortest
+        assert guarantee(problem, 0.5).is_shortest
 
 
 def shortest_by_hand(world, watch, cells):
@@ -173,7 +173,7 @@ def test_what_repeats_count_is_a_stated_option():
         problem = compile(grid, task("2*a", kind=kind, used_up=True, grid=grid))
         assert problem.shortest == (8,)
         if kind not in PAPER_KINDS:
-            assert guarantee(problem).shortest
+            assert guarantee(problem).is_shortest
     assert "d(a1)" in task("2*a", kind="numeric", used_up=True, grid=grid).write()
 
 

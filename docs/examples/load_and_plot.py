@@ -18,6 +18,6 @@ print(f"crm-num-bool needs {-paired.difference:.0f} steps fewer, 95 % interval {
 # %% The figure.
 from pathlib import Path  # noqa: E402
 
-from fastrm.pictures import plots  # noqa: E402
+from fastrm import pictures  # noqa: E402
 
-plots.save(plots.learning_curves(results, "three kinds of machine"), Path("example.png"))
+pictures.save(pictures.learning_curves(results, "three kinds of machine"), Path("example.png"))

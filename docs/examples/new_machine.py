@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm.pictures import graph
+from fastrm import pictures
 
 grid = fastrm.GridMap.parse("""
 XXXXXXXXXXX
@@ -42,4 +42,4 @@ for algo in ("qrm", "crm", "hrm"):
     print(fastrm.train(problem, algo=algo, steps=400_000, seed=0, q_init=100.0, episode_limit=200))
 
 # %% A picture of the machine.
-Path("machine.svg").write_text(graph.to_svg(machine))
+Path("machine.svg").write_text(pictures.to_svg(machine))

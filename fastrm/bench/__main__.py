@@ -9,9 +9,8 @@ import sys
 from collections.abc import Sequence
 
 import fastrm
+from fastrm.bench.console import BAD_INPUT, FAILED, KILLED
 from fastrm.errors import DiskError, FastrmError
-
-FAILED, BAD_INPUT, KILLED = 1, 2, 130
 
 COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
@@ -48,18 +47,16 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words:
-        words = ["run", "paper", "--report"]
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    given = list(sys.argv[1:] if words is None else words) or ["run", "paper", "--report"]
+    chosen = next((word for word in given if not word.startswith("-")), None)
     parser = build_parser(chosen)
-    options = parser.parse_args(words)
-    if options.command is None:
+    arguments = parser.parse_args(given)
+    if arguments.command is None:
         parser.error("name a command")
     try:
-        return int(importlib.import_module(f"fastrm.bench.{options.command}").run(options))
+        return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
         return FAILED if isinstance(problem, DiskError) else BAD_INPUT

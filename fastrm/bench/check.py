@@ -6,9 +6,22 @@ import argparse
 import json
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.worlds import FLOOR, WALL, GridMap
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from fastrm.exact import Check
+    from fastrm.learners import HrmFixedPoint
+
+MAX_DRAWN = 80
+COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
+MARKS = {"o": "green", "@": "bold red", "!": "bold yellow"}
+"""The optimal path, its loop, and where it leaves the shortest routes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,67 +31,130 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Check and print."""
-    from fastrm.bench.tables import print_check
-    from fastrm.exact import check_gamma
+    from fastrm.exact import check, check_gamma
+    from fastrm.learners import hrm_fixed_point
     from fastrm.problems import compile
 
-    check_gamma(options.gamma)
-    grid, machine = read_map(options), read_machine(options)
+    gamma = arguments.gamma
+    check_gamma(gamma)
+    grid, machine = read_map(arguments), read_machine(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = compile(grid, machine, options.profile, options.metric)
-        report = examine(problem, options.gamma)
-    report["warnings"] = [str(warning.message) for warning in caught]
-    if options.json:
-        print(json.dumps(_plain(report), indent=1))  # noqa: T201
+        problem = compile(grid, machine, arguments.profile, arguments.metric)
+        report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
+    messages = [str(warning.message) for warning in caught]
+    if arguments.json:
+        print(json.dumps(_plain(as_dict(report, hrm, messages)), indent=1))  # noqa: T201
     else:
-        print_check(grid, report)
+        print_check(grid, report, hrm, messages)
     return 0
 
 
-def examine(problem: Any, gamma: float) -> dict[str, Any]:
-    """Collect everything that is known about a problem."""
-    from fastrm.exact import guarantee, lint, optimal_arps
-    from fastrm.learners import hrm_fixed_point
-
-    verdict = guarantee(problem, gamma)
-    witness = verdict.witness
-    report: dict[str, Any] = {
+def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
+    """Return everything that is known, for programs."""
+    verdict = report.guarantee
+    problem, witness = verdict.solution.problem, verdict.witness
+    table: dict[str, Any] = {
         "map": problem.grid.source,
         "machine": problem.machines[0].source,
-        "gamma": gamma,
+        "gamma": verdict.solution.gamma,
         "verdict": verdict.verdict,
-        "shortest": verdict.shortest,
-        "some_shortest": verdict.some_shortest,
+        "is_shortest": verdict.is_shortest,
+        "some_are_shortest": verdict.some_are_shortest,
         "reason": verdict.reason,
         "optimal_length": verdict.length,
-        "shortest_length": verdict.shortest_length,
+        "shortest": verdict.shortest,
         "optimal_return": witness.optimal_return,
         "shortest_return": witness.shortest_return,
-        "optimal_arps": optimal_arps(problem, gamma)[0],
+        "optimal_arps": report.optimal_arps,
         "leaves_at": witness.leaves_at,
         "state": witness.state,
         "path": witness.path,
         "loop": witness.loop,
         "shortest_path": witness.shortest_path,
     }
-    if gamma < 1:
-        fixed = hrm_fixed_point(problem, gamma)
-        report |= {
+    if hrm is not None:
+        table |= {
             "critical_reward": verdict.critical_reward,
             "critical_scale": verdict.critical_scale,
             "critical_step_reward": verdict.critical_step_reward,
             "gamma_interval": verdict.gamma_interval,
-            "hrm_length": fixed.length,
-            "hrm_regret": fixed.regret,
-            "findings": [
-                {"kind": f.kind, "state": f.state, "message": f.message}
-                for f in lint(problem.machines[0], problem.grid, gamma, problem.profile, problem.terrain.metric)
-            ],
+            "hrm_length": hrm.length,
+            "hrm_regret": hrm.regret,
+            "findings": [{"kind": f.kind, "state": f.state, "message": f.message} for f in report.findings],
         }
-    return report
+    return table | {"warnings": messages}
+
+
+def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> None:
+    """Print the report."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False)
+    verdict, witness = report.guarantee, report.guarantee.witness
+    colour = COLOURS.get(verdict.verdict, "yellow")
+    console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
+    if verdict.reason:
+        console.print(f"no verdict: {verdict.reason}", markup=False)
+    length = "never finishes" if verdict.length is None else f"{verdict.length} steps"
+    console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
+    console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
+    console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
+    if hrm is not None:
+        _print_thresholds(console, report, hrm)
+    if witness.leaves_at:
+        row, column = witness.leaves_at
+        console.print(f"  leaves the shortest routes at row {row}, column {column}; machine state {witness.state}")
+    for finding in report.findings:
+        console.print(f"  [yellow]{finding.kind}[/]: {escape(finding.message)}")
+    for message in messages:
+        console.print(f"  [yellow]warning[/]: {escape(message)}")
+    if max(grid.size) <= MAX_DRAWN:
+        console.print(draw_witness(grid, report))
+    else:
+        console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
+
+
+def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> None:
+    verdict = report.guarantee
+    console.print(f"  terminal reward  above {verdict.critical_reward:.8g} every optimal path is a shortest one")
+    if verdict.critical_step_reward is not None:
+        console.print(f"  step reward      below {verdict.critical_step_reward:.8g}")
+    low, high = verdict.gamma_interval or (None, None)
+    interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
+    console.print(f"  gamma            {interval}")
+    settled = "a loop: it never finishes" if hrm.length is None else f"{hrm.length} steps"
+    loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
+    console.print(f"  HRM settles on   {settled}{loss}")
+
+
+def draw_witness(grid: GridMap, report: Check) -> Text:
+    """Draw the map with the path of the optimal policy (o), its loop (@) and where it leaves the shortest route (!)."""
+    from rich.text import Text
+
+    witness = report.guarantee.witness
+    tiles = [list(row) for row in grid.rows]
+    styles: dict[tuple[int, int], str] = {}
+    leaves = [witness.leaves_at] if witness.leaves_at else []
+    for cells, mark in zip((witness.path, witness.loop, leaves), MARKS, strict=True):
+        for row, column in cells:
+            styles[row, column] = MARKS[mark]
+            if tiles[row][column] in (FLOOR, *MARKS):
+                tiles[row][column] = mark
+    text = Text()
+    for r, line in enumerate(grid.render(["".join(row) for row in tiles]).splitlines()):
+        for c, tile in enumerate(line):
+            cell = ((r + 1) // 2, (c + 1) // 2) if grid.fences else (r, c)  # with fences at twice the size
+            is_cell = not grid.fences or (r % 2 and c % 2)
+            style = styles.get(cell, "") if is_cell and tile != WALL else "dim"
+            text.append("#" if tile == WALL else tile, style)
+        text.append("\n")
+    text.append("o optimal path" + ("   @ its loop" if witness.loop else ""))
+    text.append("   ! leaves the shortest routes" if leaves else "")
+    return text
 
 
 def _plain(value: Any) -> Any:

@@ -5,8 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastrm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fastrm.studies import Claim
+
+
+_COLOURS = {"holds": "green", "does not hold": "red", "not in this file": "dim"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,27 +26,87 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--markdown", action="store_true", help="print a Markdown table")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Judge the claims and print them."""
-    from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
     from fastrm.results import load
-    from fastrm.studies.judge import judge
+    from fastrm.studies import judge
 
-    loaded = [load(path) for path in options.files]
-    for path, results in zip(options.files, loaded, strict=True):
+    loaded = [load(path) for path in arguments.files]
+    for path, results in zip(arguments.files, loaded, strict=True):
         mine, first = (str(one.attributes["semantics"]) for one in (results, loaded[0]))
         if mine != first:
-            raise ConfigError(f"{path}: semantics {mine}, but {options.files[0]} has {first}; they do not compare")
+            raise ConfigError(f"{path}: semantics {mine}, but {arguments.files[0]} has {first}; they do not compare")
     judged = [Judged(path, results.complete, judge(results))
-              for path, results in zip(options.files, loaded, strict=True)]  # fmt: skip
-    for path, results in zip(options.files, loaded, strict=True):
+              for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
+    for path, results in zip(arguments.files, loaded, strict=True):
         if not results.complete:
             sys.stderr.write(f"fastrm: {path}: {results!r}; judged on the runs that are there\n")
-    if options.json:
+    if arguments.json:
         table = {one.path: [claim.to_dict() for claim in one.claims] for one in judged}
         sys.stdout.write(json.dumps(table, indent=1) + "\n")
-    elif options.markdown:
+    elif arguments.markdown:
         sys.stdout.write(claims_as_markdown(judged))
     else:
         print_claims(judged)
     return 0
+
+
+class Judged(NamedTuple):
+    """A result file and its claims."""
+
+    path: str
+    complete: bool
+    claims: Sequence[Claim]
+
+
+def print_claims(judged: Sequence[Judged]) -> None:
+    """Print the claims of one file with numbers and reasons; of several files the verdicts side by side."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if len(judged) == 1:
+        for claim in judged[0].claims:
+            console.print(f"{claim.number:2}. {escape(claim.text)}: [bold]{_coloured(claim.verdict)}[/]")
+            for line in _evidence(claim):
+                console.print(Padding(escape(f"- {line}"), (0, 0, 0, 4)))
+        return
+    table = Table(title="the paper's claims", title_justify="left")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("claim", ratio=2)
+    for head in _heads(judged):
+        table.add_column(escape(head), ratio=1)
+    for row in zip(*(one.claims for one in judged), strict=True):
+        table.add_row(str(row[0].number), escape(row[0].text), *(_coloured(claim.verdict) for claim in row))
+    console.print(table)
+
+
+def claims_as_markdown(judged: Sequence[Judged]) -> str:
+    """Return the claims as a Markdown table: of one file with the evidence, of several the verdicts side by side."""
+    several = len(judged) > 1
+    heads = [*_heads(judged), *([] if several else ["numbers, and what the exact tools know"])]
+    lines = [f"| | claim | {' | '.join(heads)} |", f"|---:|---|{'---|' * len(heads)}"]
+    for row in zip(*(one.claims for one in judged), strict=True):
+        cells = [claim.verdict for claim in row] + ([] if several else ["<br>".join(_evidence(row[0]))])
+        lines.append(f"| {row[0].number} | {row[0].text} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _heads(judged: Sequence[Judged]) -> list[str]:
+    """Name files by their stems, by their paths where stems are alike; say which are unfinished."""
+    stems = [Path(one.path).stem for one in judged]
+    names = stems if len(set(stems)) == len(stems) else [one.path for one in judged]
+    return [name + ("" if one.complete else " (unfinished)") for name, one in zip(names, judged, strict=True)]
+
+
+def _evidence(claim: Claim) -> list[str]:
+    counted = f"{sum(case.holds for case in claim.cases)} of {len(claim.cases)} cases hold" if claim.cases else ""
+    return [part for part in (counted, claim.numbers, claim.reason) if part]
+
+
+def _coloured(verdict: str) -> str:
+    from rich.markup import escape
+
+    return f"[{_COLOURS.get(verdict, 'yellow')}]{escape(verdict)}[/]"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fastrm.bench.inputs import add_settings, read_machine, read_map
 from fastrm.errors import ConfigError
+from fastrm.learners import registry
 
 TEXT_FORMS = ("svg", "dot", "mmd")
 
@@ -16,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
     parser.add_argument("--map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
-    parser.add_argument("--learn", choices=("qrm", "crm"), help="with both: train, then draw policy, values and visits")
+    parser.add_argument(
+        "--learn", choices=registry.names(), help="with both: train, then draw policy, values and visits"
+    )
     parser.add_argument(
         "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
     )
@@ -27,58 +30,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Draw what was named."""
-    form = options.out.suffix.removeprefix(".")
+    form = arguments.out.suffix.removeprefix(".")
     if form not in ("png", "pdf", "gif", *TEXT_FORMS):
-        raise ConfigError(f"--out {options.out}: must end in .png, .pdf, .svg, .gif, .dot or .mmd")
-    if form == "gif" and not options.learn:
-        raise ConfigError(f"--out {options.out}: an animation shows a learned episode; add --learn")
-    if options.learn and not (options.map and options.machine):
+        raise ConfigError(f"--out {arguments.out}: must end in .png, .pdf, .svg, .gif, .dot or .mmd")
+    if form == "gif" and not arguments.learn:
+        raise ConfigError(f"--out {arguments.out}: an animation shows a learned episode; add --learn")
+    if arguments.learn and not (arguments.map and arguments.machine):
         raise ConfigError("--learn needs --map and --machine")
-    if options.map and options.machine and not options.learn:
+    if arguments.map and arguments.machine and not arguments.learn:
         raise ConfigError("--map and --machine together need --learn; or draw one at a time")
-    if options.machine and not options.map:
-        _draw_machine(options, form)
-    elif options.map:
-        _draw_on_map(options, form)
+    if arguments.machine and not arguments.map:
+        _draw_machine(arguments, form)
+    elif arguments.map:
+        _draw_on_map(arguments, form)
     else:
         raise ConfigError("name --machine, --map, or both with --learn")
-    sys.stdout.write(f"{options.out}\n")
+    sys.stdout.write(f"{arguments.out}\n")
     return 0
 
 
-def _draw_machine(options: argparse.Namespace, form: str) -> None:
-    from fastrm.pictures import graph, plots
+def _draw_machine(arguments: argparse.Namespace, form: str) -> None:
+    from fastrm.pictures import draw_machine, save, to_dot, to_mermaid, to_svg
 
-    machine = read_machine(options)
+    machine = read_machine(arguments)
     if form in TEXT_FORMS:
-        text = {"svg": graph.to_svg, "dot": graph.to_dot, "mmd": graph.to_mermaid}[form](machine)
+        text = {"svg": to_svg, "dot": to_dot, "mmd": to_mermaid}[form](machine)
         try:
-            options.out.write_text(text)
+            arguments.out.write_text(text)
         except OSError as problem:
-            raise ConfigError(f"{options.out}: cannot be written: {problem.strerror or problem}") from None
+            raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
         return
-    plots.save(plots.draw_machine(machine), options.out)
+    save(draw_machine(machine), arguments.out)
 
 
-def _draw_on_map(options: argparse.Namespace, form: str) -> None:
-    from fastrm.pictures import plots
+def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
+    from fastrm.pictures import draw_learning, draw_maps, save, save_episode
 
     if form in ("dot", "mmd"):
-        raise ConfigError(f"--out {options.out}: {form} is for machines; a map is drawn as png, pdf or svg")
-    grid = read_map(options)
-    if not options.learn:
-        plots.save(plots.draw_maps([(Path(options.map).stem, grid)]), options.out)
+        raise ConfigError(f"--out {arguments.out}: {form} is for machines; a map is drawn as png, pdf or svg")
+    grid = read_map(arguments)
+    if not arguments.learn:
+        save(draw_maps([(Path(arguments.map).stem, grid)]), arguments.out)
         return
     from fastrm.learners import train
-    from fastrm.pictures.animation import save_episode
-    from fastrm.pictures.policies import draw_learning
     from fastrm.problems import compile
 
-    problem = compile(grid, read_machine(options), options.profile, options.metric)
-    trained = train(problem, options.learn, steps=options.steps)
+    problem = compile(grid, read_machine(arguments), arguments.profile, arguments.metric)
+    trained = train(problem, arguments.learn, steps=arguments.steps)
     if form == "gif":
-        save_episode(problem, trained.greedy_path, options.out)
+        save_episode(problem, trained.greedy_path, arguments.out)
     else:
-        plots.save(draw_learning(problem, trained), options.out)
+        save(draw_learning(problem, trained), arguments.out)

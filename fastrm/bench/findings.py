@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fastrm.results import Results
-    from fastrm.studies.findings import Agreement, Certified, Difference, Point
+    from fastrm.studies import Agreement, Certified, Difference, Point
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
 """What is compared, where the file has it."""
@@ -23,14 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-exact", action="store_true", help="leave out the verdicts, which take a while")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print the tables."""
     from fastrm.results import load
 
-    results = load(options.file)
+    results = load(arguments.file)
     if not results.complete:
-        sys.stderr.write(f"fastrm: {options.file}: {results!r}; told from the runs that are there\n")
-    for part in tables(results, by_task=options.by_task, exact=not options.no_exact):
+        sys.stderr.write(f"fastrm: {arguments.file}: {results!r}; told from the runs that are there\n")
+    for part in tables(results, by_task=arguments.by_task, exact=not arguments.no_exact):
         sys.stdout.write(part)
         sys.stdout.flush()
     return 0
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 def tables(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
-    from fastrm.studies.findings import agreement, certified, differences, sweep, verdicts
+    from fastrm.studies import agreement, certified, differences, sweep, verdicts
 
     points = list(sweep(results, tasks=by_task))
     yield "Share of runs that end with a shortest path, by start of the values; 95 % interval over maps.\n\n"
@@ -62,7 +62,7 @@ def tables(results: Results, by_task: bool = False, exact: bool = True) -> Itera
 
 
 def _by_start(points: Sequence[Point], cell: Callable[[Point], str]) -> str:
-    from fastrm.studies.findings import by_optimism
+    from fastrm.studies import by_optimism
 
     starts = sorted(dict.fromkeys(point.optimism for point in points), key=by_optimism)
     found = {(point.setup, point.method, point.optimism): cell(point) for point in points}

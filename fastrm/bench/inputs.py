@@ -26,15 +26,19 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", choices=("manhattan", "geodesic"), default="manhattan", help="what d(x) measures")
 
 
-def read_map(options: argparse.Namespace) -> GridMap:
+def read_map(arguments: argparse.Namespace) -> GridMap:
     """Load or generate the map."""
-    return find_grid(options.map, size=options.size, seed=options.seed, spell=_flag)
+    return find_grid(arguments.map, size=arguments.size, seed=arguments.seed, spell=_flag)
 
 
-def read_machine(options: argparse.Namespace) -> RewardMachine:
+def read_machine(arguments: argparse.Namespace) -> RewardMachine:
     """Load or build the machine."""
     return find_machine(
-        options.machine, kind=options.kind, terminal_reward=options.terminal_reward, closer=options.closer, spell=_flag
+        arguments.machine,
+        kind=arguments.kind,
+        terminal_reward=arguments.terminal_reward,
+        closer=arguments.closer,
+        spell=_flag,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from fastrm.bench.console import print_summary
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -12,10 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the joined file")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Join the files."""
-    from fastrm.bench.tables import print_summary
     from fastrm.experiments import merge
 
-    print_summary(merge(options.parts, options.out))
+    print_summary(merge(arguments.parts, arguments.out))
     return 0

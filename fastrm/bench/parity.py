@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fastrm.bench.console import FAILED, INTERRUPTED, new_table, progress_bar
 from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from fastrm.studies.parity import Comparison, Curves
-
-FAILED, INTERRUPTED = 1, 3
+    from fastrm.studies import Comparison, Curves, Optimum, Speed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,64 +29,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ablation", action="store_true", help="switch off one quirk of icarte2022 after the other")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run what is missing, compare, print and draw; exit code 1 where equality is rejected."""
-    from fastrm.bench.reports import print_optima, print_parity, print_speeds
     from fastrm.experiments import Interrupted, reference_folder
-    from fastrm.pictures import plots
-    from fastrm.studies import parity
+    from fastrm.pictures import have_matplotlib, parity_curves, save
+    from fastrm.studies import PROFILE, check_folder, compare_optima, compare_speeds, rejected
 
-    folder = reference_folder(options.reference)
-    parity.check_folder(folder)
-    optima = parity.compare_optima(folder)
+    folder = reference_folder(arguments.reference)
+    check_folder(folder)
+    optima = compare_optima(folder)
     try:
-        options.out.mkdir(parents=True, exist_ok=True)
+        arguments.out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise ConfigError(f"{options.out}: cannot be written: {problem.strerror or problem}") from None
+        raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
     try:
-        if options.ablation:
-            return ablate(folder, options)
-        curves = compute(folder, options, parity.PROFILE)
+        if arguments.ablation:
+            return ablate(folder, arguments)
+        curves = compute(folder, arguments, PROFILE)
     except Interrupted as stop:
         sys.stderr.write(f"fastrm: {stop}\n")
         return INTERRUPTED
     comparisons = [one for curve in curves for one in curve.compare()]
     print_optima(optima)
     print_parity(curves, comparisons)
-    write_table(options.out / "parity.csv", comparisons)
-    if plots.have_matplotlib():
-        plots.save(plots.parity_curves(curves), options.out / "parity.png")
-        sys.stdout.write(f"both curves in {options.out / 'parity.png'}\n")
-    print_speeds(parity.compare_speeds(folder))
-    return FAILED if parity.rejected(comparisons) else 0
+    write_table(arguments.out / "parity.csv", comparisons)
+    if have_matplotlib():
+        save(parity_curves(curves), arguments.out / "parity.png")
+        sys.stdout.write(f"both curves in {arguments.out / 'parity.png'}\n")
+    print_speeds(compare_speeds(folder))
+    return FAILED if rejected(comparisons) else 0
 
 
-def compute(folder: Path, options: argparse.Namespace, profile: str) -> list[Curves]:
+def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[Curves]:
     """Run, or load, our side of the comparison under a profile."""
-    from fastrm.bench.run import progress_bar
     from fastrm.experiments import Plan, run as run_plan
-    from fastrm.studies import parity
+    from fastrm.studies import PROFILE, load_curves, parity_experiments
 
     results = {}
-    for domain, experiment in parity.experiments(folder, options.runs, profile).items():
-        out = options.out / f"{domain}{'' if profile == parity.PROFILE else '-' + profile.replace(' ', '')}.h5"
+    for domain, experiment in parity_experiments(folder, arguments.runs, profile).items():
+        out = arguments.out / f"{domain}{'' if profile == PROFILE else '-' + profile.replace(' ', '')}.h5"
         with progress_bar(quiet=False) as report:
-            results[domain] = run_plan(Plan.of(experiment), out, workers=options.workers, report=report)
-    return parity.load_curves(folder, results)
+            results[domain] = run_plan(Plan.of(experiment), out, workers=arguments.workers, report=report)
+    return load_curves(folder, results)
 
 
-def ablate(folder: Path, options: argparse.Namespace) -> int:
+def ablate(folder: Path, arguments: argparse.Namespace) -> int:
     """Run once more with every quirk of the profile switched off, and print a Markdown table."""
-    from fastrm.bench.reports import ABLATION_HEAD, ablation_row
     from fastrm.config import Profile
-    from fastrm.studies import parity
+    from fastrm.studies import PROFILE
 
-    whole = compute(folder, options, parity.PROFILE)
-    sys.stdout.write(ABLATION_HEAD + ablation_row(parity.PROFILE, whole, whole))
+    whole = compute(folder, arguments, PROFILE)
+    sys.stdout.write(ABLATION_HEAD + ablation_row(PROFILE, whole, whole))
     for switch in Profile.__dataclass_fields__:
-        name = f"{parity.PROFILE} - {switch}"
+        name = f"{PROFILE} - {switch}"
         try:
-            row = ablation_row(name, compute(folder, options, name), whole)
+            row = ablation_row(name, compute(folder, arguments, name), whole)
         except ConfigError as problem:
             row = f"| {name} | | | does not run: {problem} | |\n"
         sys.stdout.write(row)
@@ -104,3 +102,87 @@ def write_table(path: Path, comparisons: Sequence[Comparison]) -> None:
                 writer.writerow([one.cell.domain, one.cell.grid, one.algorithm, one.step, *figures])
     except OSError as problem:
         raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
+
+
+def print_optima(optima: Sequence[Optimum]) -> None:
+    """Print how far our exact optima are from the published estimates."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for domain in ("craft", "office"):
+        mine = [one for one in optima if one.name.startswith(domain)]
+        worst = max(mine, key=lambda one: abs(one.deviation))
+        console.print(
+            f"{len(mine)} optima of {domain}: at most {abs(worst.deviation):.4%} from the published ones "
+            f"({worst.name}: {worst.ours:.6f}, published {worst.published:.6f})"
+        )
+
+
+def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) -> None:
+    """Print medians and p-values at every compared step, and what follows from all of them."""
+    from rich.console import Console
+
+    from fastrm.studies import LEVEL, WHERE, rejected
+
+    console = Console(highlight=False)
+    shares = (f"{share:.0%}" for share in WHERE)
+    title = "median score, ours / published (p-value), along the curve"
+    table = new_table(title, "map", "algorithm", "runs", *shares, "median shift")
+    out = {id(one) for one in rejected(comparisons)}
+    for curve in curves:
+        mine = [one for one in comparisons if (one.cell, one.algorithm) == (curve.cell, curve.algorithm)]
+        cells = [f"{one.ours:.3f}/{one.published:.3f} ({one.p:.2g})" for one in mine]
+        shown = [f"[red]{cell}[/]" if id(one) in out else cell for cell, one in zip(cells, mine, strict=True)]
+        shift = float(np.median([one.ours - one.published for one in mine]))
+        runs = f"{len(curve.ours)}/{len(curve.published)}"
+        table.add_row(curve.cell.name, curve.algorithm, runs, *shown, f"{shift:+.4f}")
+    Console(highlight=False, width=max(console.width, 175)).print(table)
+    smallest = min(one.p for one in comparisons)
+    console.print(
+        f"{len(comparisons)} comparisons: smallest p-value {smallest:.2g}, times their number "
+        f"{smallest * len(comparisons):.2g}; median p-value {np.median([one.p for one in comparisons]):.2g}"
+    )
+    for one in rejected(comparisons):
+        console.print(
+            f"[red]rejected[/]: {one.cell.name} {one.algorithm} at {one.step} steps: {one.ours:.4f} against "
+            f"{one.published:.4f}"
+        )
+    if not out:
+        console.print(f"no comparison rejects equality at {LEVEL:.0%} after correcting for their number")
+
+
+def print_speeds(speeds: Sequence[Speed]) -> None:
+    """Print steps a second on one core, here and as published."""
+    from rich.console import Console
+
+    table = new_table("steps a second on one core", "", "ours", "published", "ratio")
+    for one in speeds:
+        table.add_row(one.name, f"{one.ours:,.0f}", f"{one.published:,.0f}", f"{one.ours / one.published:,.0f}")
+    Console(highlight=False).print(table)
+
+
+ABLATION_HEAD = """\
+| profile | curves that change, of 18 | largest shift of our median | rejected against the published runs | median p |
+|---|---|---|---|---:|
+"""
+
+
+def ablation_row(name: str, curves: Sequence[Curves], whole: Sequence[Curves]) -> str:
+    """Return a row of the table of quirks: our curves without one against ours with all of them, and the published."""
+    from fastrm.studies import rejected
+
+    comparisons = [one for curve in curves for one in curve.compare()]
+    changed = [k for k, (one, other) in enumerate(zip(curves, whole, strict=True)) if (one.ours != other.ours).any()]
+    shift = "none"
+    if changed:
+        gaps = [np.median(curves[k].ours, axis=0) - np.median(whole[k].ours, axis=0) for k in changed]
+        k = int(np.argmax([np.abs(gap).max() for gap in gaps]))
+        at, curve = int(np.abs(gaps[k]).argmax()), curves[changed[k]]
+        where = f"{curve.cell.name} {curve.algorithm} at {curve.steps[at]:,} steps".replace(",", " ")
+        shift = f"{gaps[k][at]:+.3f} ({where})"
+    out = rejected(comparisons)
+    where = ", ".join(dict.fromkeys(f"{one.cell.name} {one.algorithm}" for one in out))
+    said = f"{len(out)} of {len(comparisons)}: {where}" if out else "none"
+    learners = ", ".join(dict.fromkeys(curves[k].algorithm for k in changed))
+    middle = np.median([one.p for one in comparisons])
+    return f"| {name} | {f'{len(changed)}: {learners}' if changed else 'none'} | {shift} | {said} | {middle:.2f} |\n"

@@ -9,10 +9,14 @@ from contextlib import contextmanager
 
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
 from fastrm.problems import Problem
+from fastrm.worlds import DOWN, LEFT, RIGHT, UP
 
 KEYS = {
-    "\x1b[A": 0, "\x1b[C": 1, "\x1b[B": 2, "\x1b[D": 3, "w": 0, "d": 1, "s": 2, "a": 3, "k": 0, "l": 1, "j": 2, "h": 3,
-}  # fmt: skip
+    key: action
+    for action, keys in ((UP, "wk"), (RIGHT, "dl"), (DOWN, "sj"), (LEFT, "ah"))
+    for key in (*keys, f"\x1b[{'ACBD'[action]}")
+}
+"""Letters, and the arrow keys as terminals send them."""
 HELP = "arrow keys (or w a s d, or h j k l) move; r begins again; q leaves"
 CLEAR = "\x1b[2J\x1b[H"
 
@@ -22,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_map_and_machine(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
     from fastrm.problems import compile
 
-    problem = compile(read_map(options), read_machine(options), options.profile, options.metric)
+    problem = compile(read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric)
     with keyboard() as read:
         play(problem, read, sys.stdout.write, clear=CLEAR if sys.stdout.isatty() else "")
     return 0
@@ -34,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
     """Show the episode, take a key, move; an empty key ends it."""
-    from fastrm.pictures.map_views import show
+    from fastrm.pictures import show
     from fastrm.problems import Episode
 
     episode, total = Episode(problem), 0.0

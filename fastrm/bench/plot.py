@@ -21,15 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", action="store_true", help="print the curves as text instead")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Draw the figures, and write the summary as CSV beside them."""
     from fastrm.results import load
 
-    results = load(options.file)
-    if options.text:
+    results = load(arguments.file)
+    if arguments.text:
         print_curves(results)
         return 0
-    for path in draw(results, options.out or folder_of(Path(options.file)), options.format):
+    for path in draw(results, arguments.out or folder_of(Path(arguments.file)), arguments.format):
         sys.stdout.write(f"{path}\n")
     return 0
 
@@ -41,8 +41,7 @@ def folder_of(file: Path) -> Path:
 
 def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) -> list[Path]:
     """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
-    from fastrm.pictures import plots
-    from fastrm.pictures.figures import figures_of
+    from fastrm.pictures import figures_of, have_matplotlib, save
 
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path}: no curves to draw (no runs, or shorter than a tick)")
@@ -52,14 +51,14 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
         write_summary(results, paths[0])
     except OSError as problem:
         raise ConfigError(f"{out}: cannot be written: {problem.strerror or problem}; choose another --out") from None
-    if not plots.have_matplotlib():
+    if not have_matplotlib():
         if not quiet:
             print_curves(results)
             sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
         return paths
     for name, figure in figures_of(results):
         paths.append(out / f"{name}.{form}")
-        plots.save(figure, paths[-1])
+        save(figure, paths[-1])
     return paths
 
 
@@ -72,7 +71,7 @@ def write_summary(results: Results, path: Path) -> None:
 
 def print_curves(results: Results) -> None:
     """Print the learning curves as text."""
-    from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
+    from fastrm.pictures import ASCII_BARS, BARS, curves_as_text
 
     try:
         BARS.encode(sys.stdout.encoding or "ascii")

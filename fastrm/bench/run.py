@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fastrm.errors import ConfigError, FastrmError
+from fastrm.bench.console import FAILED, INTERRUPTED, print_summary, progress_bar
+from fastrm.errors import ConfigError, FastrmError, StoreError
 
 if TYPE_CHECKING:
-    from fastrm.experiments import Experiment
+    from fastrm.experiments import Experiment, Plan
     from fastrm.results import Results
 
-INTERRUPTED = 3
 CHANGES = ("steps", "seeds", "maps")
 """Settings of a suite that the command line may replace."""
 
@@ -41,58 +42,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run the experiment, or each of a series, and print a summary."""
     from fastrm.experiments import read_suite
 
-    changes = {name: getattr(options, name) for name in CHANGES}
-    experiments = read_suite(options.suite, options.reference, **changes)
-    if len(experiments) > 1 and options.out:
+    changes = {name: getattr(arguments, name) for name in CHANGES}
+    experiments = read_suite(arguments.suite, arguments.reference, **changes)
+    if len(experiments) > 1 and arguments.out:
         names = ", ".join(experiment.name for experiment in experiments)
-        raise ConfigError(f"{options.suite} is a series; --out goes with one of {names}")
+        raise ConfigError(f"{arguments.suite} is a series; --out goes with one of {names}")
     worst = 0
     for experiment in experiments:
-        code = run_one(experiment, options)
+        code = run_one(experiment, arguments)
         if code == INTERRUPTED:
             return code
         worst = max(worst, code)
     return worst
 
 
-def run_one(experiment: Experiment, options: argparse.Namespace) -> int:
+def run_one(experiment: Experiment, arguments: argparse.Namespace) -> int:
     """Run one experiment and print a summary."""
     from fastrm.bench.plot import folder_of
-    from fastrm.bench.tables import print_forecast, print_summary
     from fastrm.experiments import Interrupted, Plan, run as run_plan, write_episodes
 
     plan = Plan.of(experiment)
-    shard = parse_shard(options.shard)
-    out = options.out or default_path(experiment.name, shard)
-    if options.dry_run:
+    shard = parse_shard(arguments.shard)
+    out = arguments.out or default_path(experiment.name, shard)
+    if arguments.dry_run:
         print_forecast(plan, out)
         return 0
-    with progress_bar(quiet=options.quiet) as report:
+    with progress_bar(quiet=arguments.quiet) as report:
         try:
             results = run_plan(
-                plan, out, workers=options.workers, isolation=options.isolation, scheduler=options.scheduler,
-                shard=shard, fresh=options.fresh, report=report,
+                plan, out, workers=arguments.workers, isolation=arguments.isolation, scheduler=arguments.scheduler,
+                shard=shard, fresh=arguments.fresh, report=report,
             )  # fmt: skip
         except Interrupted as stop:
             sys.stderr.write(f"fastrm: {stop}\n")
             return INTERRUPTED
-    if options.episodes is not None:
-        written = write_episodes(plan, results["run"].tolist(), options.episodes, workers=options.workers)
-        if not options.quiet:
-            sys.stderr.write(f"fastrm: {written} logs of episodes in {options.episodes}\n")
-    if not options.quiet and not options.report:
+        except StoreError as problem:
+            hint = " (--out names another file, --fresh starts over)" if "start over" in str(problem) else ""
+            raise type(problem)(f"{problem}{hint}") from None
+    if arguments.episodes is not None:
+        written = write_episodes(plan, results["run"].tolist(), arguments.episodes, workers=arguments.workers)
+        if not arguments.quiet:
+            sys.stderr.write(f"fastrm: {written} logs of episodes in {arguments.episodes}\n")
+    if not arguments.quiet and not arguments.report:
         print_summary(results)
-    if options.report:
-        report_on(results, folder_of(out), quiet=options.quiet)
+    if arguments.report:
+        report_on(results, folder_of(out), quiet=arguments.quiet)
     failed = results["error"] != ""
     if failed.any():
         first = results["error"][failed][0]
         sys.stderr.write(f"fastrm: {failed.sum()} runs failed; the first: {first}\n")
-        return 1
+        return FAILED
     return 0
 
 
@@ -123,8 +126,8 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
 
 def _judge(results: Results, folder: Path, quiet: bool) -> Path:
     """Judge the paper's claims and write them down."""
-    from fastrm.bench.reports import Judged, claims_as_markdown, print_claims
-    from fastrm.studies.judge import judge
+    from fastrm.bench.claims import Judged, claims_as_markdown, print_claims
+    from fastrm.studies import judge
 
     judged = [Judged(str(results.path), results.complete, judge(results))]
     path = folder / "claims.md"
@@ -146,6 +149,33 @@ def _tell(results: Results, folder: Path, quiet: bool) -> Path:
     return path
 
 
+def print_forecast(plan: Plan, out: Path) -> None:
+    """Print what a plan would run, how long it would take and how large the file would be, from a short calibration."""
+    from rich.console import Console
+
+    from fastrm.experiments import work
+
+    console = Console(highlight=False)
+    calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, 10 * plan.learner.tick))
+    work(calibration.to_json(), range(calibration.count))  # compile first
+    begun = time.perf_counter()
+    work(calibration.to_json(), range(calibration.count))
+    per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
+    steps, cores = plan.count * plan.steps, os.cpu_count() or 1
+    size = plan.count * (300 + 12 * len(plan.step))
+    console.print(
+        f"{len(plan.grids)} maps x {len(plan.tasks)} tasks x {len(plan.methods)} methods x {plan.seeds} seeds = "
+        f"{plan.count} runs of {plan.steps:,} steps: {steps / 1e9:.3g} billion steps"
+    )
+    console.print(f"about {steps * per_step / cores:.0f} s on {cores} cores, at most {size / 1e6:.1f} MB in {out}")
+    for setup, name, _ in plan.grids:
+        console.print(f"  map {setup} {name}")
+    console.print(
+        f"  tasks {', '.join(name for name, _ in plan.tasks)}; "
+        f"methods {', '.join(method.label for method in plan.methods)}"
+    )
+
+
 def default_path(name: str, shard: tuple[int, int] | None) -> Path:
     """Return where the results of a suite go: the folder ``results`` where there is one, else here."""
     suffix = "" if shard is None else f".shard-{shard[0]}-of-{shard[1]}"
@@ -161,52 +191,3 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise ConfigError(f"--shard {text}: expected i/N with i from 1 to N, such as 1/4")
     return int(match[1]), int(match[2])
-
-
-def say_what_is_left() -> Callable[[Any], None]:
-    """Return a report that writes a line at the start and after every tenth of the work."""
-    said = [-1]
-
-    def report(progress: Any) -> None:
-        tenth = 10 * progress.runs_done // progress.runs
-        if not progress.runs_done:
-            sys.stderr.write(f"fastrm: {progress.runs} runs to do, {progress.before} done before\n")
-        elif tenth > said[0] and tenth < 10:
-            left = progress.seconds * (progress.runs - progress.runs_done) / progress.runs_done
-            sys.stderr.write(f"fastrm: {progress.runs_done} of {progress.runs} runs, about {left:.0f} s left\n")
-        said[0] = tenth
-
-    return report
-
-
-@contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
-    """Show runs, steps a second and time left while standard error is a terminal."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        yield say_what_is_left()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
-        TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=None, rate="")
-
-        def report(progress: Any) -> None:
-            rate = progress.runs_done * progress.steps / max(progress.seconds, 1e-9)
-            bar.update(task, total=progress.runs, completed=progress.runs_done, rate=f"{rate / 1e6:.0f} M steps/s")
-
-        yield report

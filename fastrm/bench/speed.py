@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
+from fastrm.bench.console import new_table
 from fastrm.errors import ConfigError
 
 
@@ -16,22 +18,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", metavar="N", type=int, default=2_000_000, help="steps a repeat (default 2000000)")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Measure, print and write."""
-    if options.repeats < 1 or options.steps < 10_000:
+    if arguments.repeats < 1 or arguments.steps < 10_000:
         raise ConfigError("--repeats must be at least 1 and --steps at least 10000")
-    if options.json is not None:
+    if arguments.json is not None:
         try:
-            with options.json.open("a"):
+            with arguments.json.open("a"):
                 pass
         except OSError as problem:
-            raise ConfigError(f"--json {options.json}: cannot be written: {problem.strerror or problem}") from None
+            raise ConfigError(f"--json {arguments.json}: cannot be written: {problem.strerror or problem}") from None
     from fastrm.bench import measure  # numba is imported only now
-    from fastrm.bench.tables import print_speed
     from fastrm.results import describe_machine
 
-    report = {"machine": describe_machine(), **measure.everything(options.steps, options.repeats)}
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    report = {"machine": describe_machine(), **measure.everything(arguments.steps, arguments.repeats)}
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
     print_speed(report)
     return 0
+
+
+def print_speed(report: dict[str, Any]) -> None:
+    """Print the report of ``speed``."""
+    from rich.console import Console
+
+    console = Console()
+    machine = report["machine"]
+    console.print(f"{machine['cpu']}, {machine['cores']} cores, numba {machine['numba']}, Python {machine['python']}")
+    table = new_table(
+        "One core, 41 x 41, task a-b-c", "learner", "machine", "M steps/s", "vs C", "vs naive", "compile s"
+    )
+    for row in report["kernels"]:
+        table.add_row(
+            row["algo"], row["kind"], f"{row['steps_per_s'] / 1e6:.1f}", ratio(row["vs_c"], 2),
+            ratio(row["vs_naive"], 0), ratio(row["compile_s"], 1),
+        )  # fmt: skip
+    console.print(table)
+    for note in dict.fromkeys(row["c_note"] for row in report["kernels"] if row["c_note"]):
+        console.print(f"no C column: {note}")
+    table = new_table("CRM, growth with machine states", "states", "ns/step", "ns/update")
+    for row in report["growth"]["machine_states"]:
+        table.add_row(str(row["states"]), f"{row['ns_per_step']:.1f}", f"{row['ns_per_update']:.2f}")
+    console.print(table)
+    table = new_table("CRM, targets in any order", "targets", "states", "ns/update", "compile s")
+    for row in report["growth"]["any_order"]:
+        figures = f"{row['ns_per_update']:.2f}", f"{row['compile_s']:.2f}"
+        table.add_row(str(row["targets"]), str(row["states"]), *figures)
+    console.print(table)
+    algos = dict.fromkeys(row["algo"] for row in report["kernels"])
+    table = new_table("Growth with the grid", "side", *(f"{algo} ns/step" for algo in algos))
+    for row in report["growth"]["grid_side"]:
+        table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in algos))
+    console.print(table)
+    console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
+    if envs := report["vector_environment"]:
+        console.print(
+            f"{envs['environments']} environments in one: {envs['steps_per_s'] / 1e6:.1f} M steps/s, "
+            f"{envs['vs_sync']:.0f} x SyncVectorEnv"
+        )
+    cold = report["cold_compile_s"]
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in cold.items())
+    console.print(f"compiling everything without a cache: {sum(cold.values()):.1f} s ({parts})")
+
+
+def ratio(value: float | None, digits: int) -> str:
+    """Write a number, or that there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -25,7 +25,7 @@ from fastrm.checks import check_whole
 from fastrm.env.named_problems import build_problem, office, slide
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import LIVE
-from fastrm.pictures.map_views import paint, show
+from fastrm.pictures import paint, show
 from fastrm.problems import Episode, Problem
 from fastrm.worlds import ACTIONS
 

@@ -1,23 +1,16 @@
 """Answers without learning: optima, scores, verdicts and thresholds, every bound proven. No randomness."""
 
+from fastrm.exact.check import Check, check
 from fastrm.exact.guarantees import Guarantee, Witness, guarantee
 from fastrm.exact.lint import Finding, lint
 from fastrm.exact.paths import follow_option
-from fastrm.exact.slip import refuse_slip
-from fastrm.exact.solve import (
-    Solution,
-    check_gamma,
-    check_request,
-    highest_action,
-    solve,
-    value_and_policy,
-    value_range,
-)
+from fastrm.exact.solve import Solution, check_request, solve
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.exact.unit import optimal_arps
+from fastrm.exact.values import check_gamma, highest_action, refuse_slip, value_and_policy, value_range
 
 __all__ = [
-    "Finding", "Guarantee", "Solution", "Witness", "as_float", "check_gamma", "check_request", "critical_reward",
-    "follow_option", "guarantee", "highest_action", "lint", "optimal_arps", "refuse_slip", "solve", "value_and_policy",
-    "value_range",
+    "Check", "Finding", "Guarantee", "Solution", "Witness", "as_float", "check", "check_gamma", "check_request",
+    "critical_reward", "follow_option", "guarantee", "highest_action", "lint", "optimal_arps", "refuse_slip", "solve",
+    "value_and_policy", "value_range",
 ]  # fmt: skip

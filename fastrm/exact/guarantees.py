@@ -14,10 +14,10 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.exact import thresholds
-from fastrm.exact.slip import refuse_slip
 from fastrm.exact.solve import Solution, check_request, solve
+from fastrm.exact.values import refuse_slip
 from fastrm.kernels import search
-from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS
+from fastrm.kernels.contracts import FAR, N_ACTIONS
 from fastrm.problems import Problem, distances
 from fastrm.worlds import Cell
 
@@ -50,20 +50,20 @@ class Guarantee:
     verdict: str
     """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes``,
     ``ends in failure`` or ``undecided``."""
-    shortest: bool
+    is_shortest: bool
     """Whether all optimal policies take shortest paths."""
-    some_shortest: bool
+    some_are_shortest: bool
     """Whether at least one does."""
     length: int | None
     """Fewest steps in which an optimal policy completes the task, None if none does."""
-    shortest_length: int
+    shortest: int
     """Length of a shortest path."""
     witness: Witness
     reason: str | None
     """Why there is no verdict, where there is none."""
 
     def __repr__(self) -> str:
-        return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest_length} steps>"
+        return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest} steps>"
 
     @cached_property
     def critical_reward(self) -> float:
@@ -93,7 +93,7 @@ class Guarantee:
         """
 
         def holds(gamma: float) -> bool:
-            return guarantee(self.solution.problem, gamma, self.solution.machine).shortest
+            return guarantee(self.solution.problem, gamma, self.solution.machine).is_shortest
 
         return thresholds.interval(holds, self.solution.gamma)
 
@@ -124,13 +124,13 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     solution = solve(problem, gamma, machine)
     tables, goal = problem.tables, solution.shortest
     direct = np.empty(solution.optimal.shape, dtype=np.uint8)
-    search.direct_actions(tables, distances(tables), False, direct)
+    search.direct_actions(tables, problem.steps_to_go, False, direct)
     pairs = _reachable(solution)
-    shortest = not (solution.optimal & ~direct).reshape(-1)[pairs].any()
+    is_shortest = not (solution.optimal & ~direct).reshape(-1)[pairs].any()
     remaining = distances(tables, solution.optimal)
     fewest = int(remaining[tables.start, solution.first_u])
     length = fewest if fewest < FAR else None
-    if shortest:
+    if is_shortest:
         verdict = "shortest"
     elif length is None:  # certain even among candidates: all optimal actions are among them
         verdict = "never finishes" if _can_go_on_for_ever(solution, pairs) else "ends in failure"
@@ -150,10 +150,10 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     return Guarantee(
         solution=solution,
         verdict=verdict,
-        shortest=shortest,
-        some_shortest=length == goal,
+        is_shortest=is_shortest,
+        some_are_shortest=length == goal,
         length=length,
-        shortest_length=goal,
+        shortest=goal,
         witness=_witness(solution, ways, direct),
         reason=solution.undecided if verdict == "undecided" else None,
     )
@@ -168,19 +168,15 @@ def _reachable(solution: Solution) -> Array:
 
 def _can_go_on_for_ever(solution: Solution, pairs: Array) -> bool:
     """Say whether optimal actions can avoid every end, striking pairs whose every optimal action ends or leads out."""
-    tables, n_u = solution.tables, solution.tables.n_u
+    n_u = solution.tables.n_u
     alive = set(pairs.tolist())
     size = -1
     while len(alive) != size:
         size = len(alive)
         for x in list(alive):
             s, u = divmod(x, n_u)
-            actions = [a for a in range(N_ACTIONS) if solution.optimal[s, u] >> a & 1]
-            if not any(
-                tables.outcome[tables.event[s, a], u] == LIVE
-                and int(tables.next_s[s, a]) * n_u + int(tables.delta[tables.event[s, a], u]) in alive
-                for a in actions
-            ):
+            steps = [solution.problem.step(s, u, a) for a in range(N_ACTIONS) if solution.optimal[s, u] >> a & 1]
+            if not any(taken.is_live and taken.s * n_u + taken.u in alive for taken in steps):
                 alive.discard(x)
     return bool(alive)
 
@@ -198,9 +194,8 @@ def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
         a = ((allowed & ~direct_here) or allowed).bit_length() - 1
         if leaves is None and not direct_here >> a & 1:
             leaves, state = problem.terrain.cells_of([s])[0], problem.states[u][1]
-        e = tables.event[s, a]
-        finished = bool(tables.outcome[e, u] != LIVE)
-        pair = int(tables.next_s[s, a]), int(tables.delta[e, u])
+        taken = problem.step(s, u, a)
+        finished, pair = not taken.is_live, (taken.s, taken.u)
     numbers = [s for s, _ in trail]
     loop_from = None
     if finished:

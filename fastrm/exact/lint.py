@@ -8,10 +8,11 @@ import numpy as np
 
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, FastrmError, place
-from fastrm.exact.guarantees import guarantee
+from fastrm.exact.guarantees import Guarantee, guarantee
 from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written
-from fastrm.exact.solve import check_gamma, solve_rewards
+from fastrm.exact.solve import solve_rewards
+from fastrm.exact.values import check_gamma
 from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
 from fastrm.machines.language import Draft
@@ -48,7 +49,7 @@ def lint(
     Parameters
     ----------
     machine : RewardMachine or Draft
-        A machine, or what ``fastrm.machines.read_machine`` made of a file that is not a sound machine.
+        A machine, or what ``fastrm.machines.language.read`` made of a file that is not a sound machine.
     grid : GridMap, optional
         The map.
     gamma : float
@@ -62,7 +63,7 @@ def lint(
     """
     if not isinstance(machine, Draft):
         raise ConfigError(
-            f"machine={machine!r:.60}: must be a RewardMachine, or what fastrm.machines.read_machine made of a file"
+            f"machine={machine!r:.60}: must be a RewardMachine, or what fastrm.machines.language.read made of a file"
         )
     if grid is not None and not isinstance(grid, GridMap):
         raise ConfigError(f"grid={grid!r:.60}: must be a GridMap")
@@ -83,7 +84,13 @@ def lint(
         problem = compile(grid, sound, profile, metric)
     except FastrmError as fault:
         return [Finding("task", str(fault))]
-    return [*_farming(problem, gamma), *_procrastination(problem, gamma)]
+    return reward_findings(guarantee(problem, gamma))
+
+
+def reward_findings(verdict: Guarantee) -> list[Finding]:
+    """Find rewards that lead astray: loops that pay, optimal policies that never finish, failures that are optimal."""
+    solution = verdict.solution
+    return [*_farming(solution.problem, solution.gamma), *_procrastination(verdict)]
 
 
 def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> list[Finding]:
@@ -111,7 +118,7 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
     shunned = -1e3 * (float(np.abs(problem.plain).max()) + 1.0) / (1.0 - gamma)
     reward = np.where(ends, shunned, problem.plain)
     policy = solve_rewards(problem, reward, gamma).policy
-    path, loop, _ = follow(tables, policy, int(tables.first_u[0]))
+    path, loop, _ = follow(problem, policy, int(tables.first_u[0]))
     if loop is None:
         return []
     round_trip = [*path[loop:], path[loop]]
@@ -131,8 +138,7 @@ def _farming(problem: Problem, gamma: float) -> list[Finding]:
     ]
 
 
-def _procrastination(problem: Problem, gamma: float) -> list[Finding]:
-    verdict = guarantee(problem, gamma)
+def _procrastination(verdict: Guarantee) -> list[Finding]:
     witness = verdict.witness
     if verdict.verdict == "ends in failure":
         said = f"failing is optimal: it returns {witness.optimal_return:.6g}, succeeding {witness.shortest_return:.6g}"

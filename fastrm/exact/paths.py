@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from fastrm.arrays import Array
-from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
+from fastrm.problems import Problem, Step
+
+Pair = tuple[int, int]
+"""Number of a cell, column of a machine state."""
 
 
-def follow(tables: Tables, policy: Array, u: int) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
+def follow(problem: Problem, policy: Array, u: int) -> tuple[tuple[Pair, ...], int | None, bool]:
     """Follow a policy from the start: the pairs visited, the index it returns to or None, and whether it succeeds."""
-    pair = (tables.start, u)
-    trail: dict[tuple[int, int], int] = {}
+    pair = (problem.tables.start, u)
+    trail: dict[Pair, int] = {}
     while pair not in trail:
         trail[pair] = len(trail)
-        s, v = pair
-        a = policy[s, v]
-        e = tables.event[s, a]
-        pair = int(tables.next_s[s, a]), int(tables.delta[e, v])
-        if tables.outcome[e, v] != LIVE:
-            return (*trail, pair), None, bool(tables.outcome[e, v] == SUCCESS)
+        taken = problem.step(*pair, policy[pair])
+        pair = taken.s, taken.u
+        if not taken.is_live:
+            return (*trail, pair), None, taken.is_success
     return tuple(trail), trail[pair], False
 
 
-def follow_option(tables: Tables, policy: Array, s: int, u: int) -> tuple[list[int], list[float], int | None, int]:
+def follow_option(problem: Problem, policy: Array, s: int, u: int) -> tuple[list[int], list[float], int | None, Step]:
     """Follow a policy over cells while machine state u lasts.
 
-    Returns the cells visited, the rewards paid, the index the cells return to (None if u is left) and the last event.
+    Returns the cells visited, the rewards paid, the index the cells return to (None if u is left) and the last step.
     """
     trail: dict[int, int] = {}
     paid: list[float] = []
     while s not in trail:
         trail[s] = len(trail)
-        a = policy[s]
-        e = int(tables.event[s, a])
-        paid.append(float(tables.reward[e, u]))
-        s = int(tables.next_s[s, a])
-        if tables.delta[e, u] != u:
-            return [*trail, s], paid, None, e
-    return [*trail, s], paid, trail[s], e
+        taken = problem.step(s, u, policy[s])
+        paid.append(taken.reward)
+        s = taken.s
+        if taken.u != u:
+            return [*trail, s], paid, None, taken
+    return [*trail, s], paid, trail[s], taken

@@ -1,10 +1,7 @@
-"""The optimum of a problem, with a proven bound on its error.
+"""The optimum of a problem: values, policy, and what the policy does.
 
-Values are found by alternating sweeps of value iteration and then policy iteration; a deterministic policy is evaluated
-in closed form, its loops as geometric series. Two bounds enclose the optimum: the policy's value less its rounding, and
-the value plus the largest discounted sum of Bellman residuals that any path can collect. Both are relative to the size
-of the values along the way, so they hold up where gamma^length is far below machine precision. Where two actions cannot
-be told apart within the bounds, and it matters, the choice is settled in rational arithmetic.
+Values come with a proven bound (see `values`). Where two actions cannot be told apart within the bounds, and it
+matters, the choice is settled in rational arithmetic (see `ties`).
 """
 
 from __future__ import annotations
@@ -19,16 +16,14 @@ from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import follow
-from fastrm.exact.slip import expected_values
 from fastrm.exact.ties import settle, settle_by_steps
+from fastrm.exact.values import check_gamma, expected_values, highest_action, task_reward, value_and_policy
 from fastrm.kernels import arrival, search, values
-from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
+from fastrm.kernels.contracts import Tables
 from fastrm.problems import Problem, check_problem, distances
 from fastrm.worlds import Cell
 
-_SWEEPS = 400
 _LONGEST = 100_000
-_ROUNDS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +63,7 @@ class Solution:
     @cached_property
     def pairs(self) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
         """The (cell number, state column) pairs of the optimal path, where it repeats, and whether it succeeds."""
-        return follow(self.tables, self.policy, self.first_u)
+        return follow(self.problem, self.policy, self.first_u)
 
     @property
     def path(self) -> tuple[Cell, ...]:
@@ -218,87 +213,3 @@ def check_request(problem: Problem, gamma: float, machine: int) -> None:
     check_problem(problem)
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
-
-
-def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
-    r"""Return the smallest and the largest optimal value of a cell and state from which a task can be completed.
-
-    >>> import fastrm
-    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
-    >>> value_range(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), gamma=0.5)
-    (0.5, 1.0)
-    """
-    check_gamma(gamma)
-    problem = problem.at(gamma)
-    tables, n_u = problem.tables, problem.tables.n_u
-    if problem.slip:
-        value = expected_values(tables, problem.plain, gamma, problem.slip)[0]
-    else:
-        value = value_and_policy(tables, problem.plain, float(gamma))[0]
-    shifted = value[:, :n_u] - (0.0 if problem.potential is None else problem.potential[:, :n_u])
-    hopeful = shifted[distances(tables)[:, :n_u] < FAR]
-    return float(hopeful.min()), float(hopeful.max())
-
-
-def highest_action(mask: Array) -> Array:
-    """Return the highest action of every mask."""
-    highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
-    actions: Array = highest[mask]
-    return actions
-
-
-def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:
-    """Return optimal values [n_s, n_cols], a policy [n_s, n_u], and bounds on the errors of the values."""
-    value = np.zeros((len(tables.next_s), reward.shape[1]))
-    error, policy = np.zeros_like(value), np.zeros((len(value), tables.n_u), dtype=np.int8)
-    if gamma == 1.0:
-        _iterate_undiscounted(tables, reward, value, policy)
-        error[:, : tables.n_u] = 1e-9 * (1.0 + np.abs(value[:, : tables.n_u]))
-    else:
-        _iterate(tables, reward, gamma, value, policy, error)
-    return value, policy, error
-
-
-def check_gamma(gamma: float) -> None:
-    """Refuse a discount that is not above 0 and at most 1."""
-    check_number("gamma", gamma, 0, 1)
-    if gamma == 0:
-        raise ConfigError("gamma=0: must be above 0 and at most 1")
-
-
-def task_reward(tables: Tables) -> Array:
-    """Return the rewards of the Boolean twin: 1 for success, else 0."""
-    twin: Array = (tables.outcome == SUCCESS).astype(np.float64)
-    return twin
-
-
-def _iterate(tables: Tables, reward: Array, gamma: float, value: Array, policy: Array, error: Array) -> None:
-    """Sweep until the values hardly move, then improve the policy until nothing is better."""
-    forwards, change, count = True, 1.0, 0
-    while change > 1e-7 and count < _SWEEPS:
-        change = values.sweep(tables, reward, gamma, value, policy, forwards)
-        forwards, count = not forwards, count + 1
-    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
-    for _ in range(_ROUNDS):
-        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
-        if not values.improve(tables, reward, gamma, value, policy):
-            break
-    above = np.empty_like(value)
-    values.excess(tables, reward, gamma, value, above)
-    np.maximum(error, above, out=error)
-
-
-def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: Array) -> None:
-    """Sweep until nothing moves; values that still rise after as many sweeps as there are pairs rise for ever."""
-    forwards = True
-    for count in range(2 * policy.size + 10):
-        before = value.copy() if count >= policy.size else None
-        if values.sweep(tables, reward, 1.0, value, policy, forwards) == 0.0:
-            return
-        forwards = not forwards
-        if before is not None and (value > before).any():
-            raise ConfigError(
-                "gamma=1: a loop pays for ever, so the sum of rewards has no bound; use a gamma below 1 ('check' then "
-                "shows the loop)"
-            )
-    raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")

@@ -24,16 +24,14 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
-from fastrm.exact.paths import follow
+from fastrm.exact.paths import Pair, follow
 from fastrm.exact.rational import as_written, path_return
-from fastrm.exact.slip import refuse_slip
-from fastrm.exact.solve import solve_rewards, value_and_policy
+from fastrm.exact.solve import solve_rewards
+from fastrm.exact.values import refuse_slip, value_and_policy
 from fastrm.kernels import values
-from fastrm.kernels.contracts import FAR, SUCCESS, Tables
+from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS
 from fastrm.machines.language import constant
-from fastrm.problems import Problem, distances
-
-Pair = tuple[int, int]
+from fastrm.problems import Problem
 
 _ROUNDS = 200
 _GRID = 49
@@ -53,13 +51,13 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     success = tables.outcome == SUCCESS
     on_the_way = np.where(success, 0.0, problem.plain)
     _, route = best_shortest_path(problem, on_the_way, gamma, machine)
-    direct, _ = _rest_of_return(tables, on_the_way, route, None, g)
+    direct, _ = _rest_of_return(problem, on_the_way, route, None, g)
     terminal = Fraction(-(float(np.abs(on_the_way).max()) + 1.0) / (1.0 - gamma))
 
     def raise_to_tie(policy: Array) -> Fraction | None:
         """Return where a policy's path ties with the shortest ones, None if that is not above the reward now."""
-        path, loop, succeeds = follow(tables, policy, u)
-        rest, steps = _rest_of_return(tables, on_the_way, path, loop, g)
+        path, loop, succeeds = follow(problem, policy, u)
+        rest, steps = _rest_of_return(problem, on_the_way, path, loop, g)
         if succeeds and steps <= length:
             return None
         tie = (rest - direct) / (g ** (length - 1) - (g ** (steps - 1) if succeeds else 0))
@@ -138,7 +136,7 @@ def _edge(holds: Callable[[float], bool], inside: float, points: Sequence[float]
 def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: int) -> tuple[float, tuple[Pair, ...]]:
     """Return the largest return of a shortest path from the start, and the pairs it visits."""
     tables = problem.tables
-    distance = distances(tables)
+    distance = problem.steps_to_go
     flat = distance[:, : tables.n_u].reshape(-1)
     order = np.argsort(flat, kind="stable")
     order = order[flat[order] < FAR]
@@ -146,21 +144,17 @@ def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: i
     policy = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int8)
     values.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
     u = int(tables.first_u[machine])
-    path, _, _ = follow(tables, policy, u)
+    path, _, _ = follow(problem, policy, u)
     return float(value[tables.start, u]), path
 
 
 def _rest_of_return(
-    tables: Tables, reward: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
+    problem: Problem, reward: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
 ) -> tuple[Fraction, int]:
     """Return what a path earns beside the terminal reward, and its length."""
     visited = list(path) if loop is None else [*path, path[loop]]
     paid = []
     for (s, u), there in itertools.pairwise(visited):
-        moves = [e for a, e in enumerate(tables.event[s]) if _leads(tables, s, u, a, there)]
-        paid.append(as_written(max(float(reward[e, u]) for e in moves)))
+        steps = [taken for a in range(N_ACTIONS) if (taken := problem.step(s, u, a))[:2] == there]
+        paid.append(as_written(max(float(reward[taken.event, u]) for taken in steps)))
     return path_return(paid, loop, gamma), len(paid)
-
-
-def _leads(tables: Tables, s: int, u: int, a: int, there: Pair) -> bool:
-    return bool(tables.next_s[s, a] == there[0] and tables.delta[tables.event[s, a], u] == there[1])

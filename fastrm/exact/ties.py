@@ -14,7 +14,7 @@ from fastrm.arrays import Array
 from fastrm.exact.rational import Move, as_written, optimal_moves
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
-from fastrm.problems import Problem, distances
+from fastrm.problems import Problem
 
 EXACT_LIMIT = 3000
 """Pairs of cell and state up to which ties are settled in rational arithmetic."""
@@ -34,7 +34,7 @@ def settle_by_steps(problem: Problem, reward: Array, machine: int, mask: Array) 
     ends = np.unique(paid[success])
     if ends.size != 1 or ends[0] <= 0 or on_the_way[live].any() or (on_the_way > 0).any():
         return False
-    distance, direct = distances(tables), np.empty_like(mask)
+    distance, direct = problem.steps_to_go, np.empty_like(mask)
     search.direct_actions(tables, distance, False, direct)
     hopeful = distance[:, mine] < FAR
     mask[:, mine] = np.where(hopeful, direct[:, mine], mask[:, mine])
@@ -58,7 +58,7 @@ def settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: 
         return "gamma = 1 leaves the order of rewards open; every path of equal reward counts as optimal"
     if count > EXACT_LIMIT:
         direct = np.empty_like(mask)
-        search.direct_actions(tables, distances(tables), False, direct)
+        search.direct_actions(tables, problem.steps_to_go, False, direct)
         if not (here & ~direct.reshape(-1)[pairs]).any():
             return None  # whichever of them is optimal, it begins a shortest path
         return (
@@ -73,11 +73,10 @@ def settle(problem: Problem, reward: Array, gamma: float, machine: int, policy: 
         moves[x] = []
         for a in range(N_ACTIONS):
             if mask[s, u] >> a & 1:
-                e = tables.event[s, a]
-                paid = float(reward[e, u])
+                taken = problem.step(s, u, a)
+                paid = float(reward[taken.event, u])
                 exact.setdefault(paid, as_written(paid))
-                live = tables.outcome[e, u] == LIVE
-                then = int(tables.next_s[s, a]) * n_u + int(tables.delta[e, u]) if live else None
+                then = taken.s * n_u + taken.u if taken.is_live else None
                 if a == policy[s, u]:
                     start[x] = len(moves[x])
                 moves[x].append(Move(a, exact[paid], then))

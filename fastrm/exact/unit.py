@@ -5,7 +5,8 @@ from __future__ import annotations
 import weakref
 
 from fastrm.checks import check_number
-from fastrm.exact.solve import solve_rewards, task_reward
+from fastrm.exact.solve import solve_rewards
+from fastrm.exact.values import task_reward
 from fastrm.problems import Problem, check_problem
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[float, float], tuple[float, ...]]] = weakref.WeakKeyDictionary()

@@ -27,6 +27,7 @@ class Crm:
 
     name = "crm"
     semantics = 1
+    per_state = True
     settings = ("alpha", "q_init", "prune")
 
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:

@@ -31,6 +31,7 @@ class Hrm:
 
     name = "hrm"
     semantics = 1
+    per_state = False
     settings = (
         "alpha", "q_init", "r_max", "r_min", "controller_alpha", "self_loop_options",
         "option_survives_limit", "prune", "merge_terminals",

@@ -27,7 +27,6 @@ from fastrm.exact import (
     value_and_policy,
 )
 from fastrm.kernels import values
-from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.learners.hrm import build_options
 from fastrm.learners.shaping import learned_rewards
 from fastrm.problems import Problem
@@ -156,8 +155,7 @@ def _return(outcome: _Outcome, value: dict[tuple[int, int], float]) -> float:
 
 def _play(problem: Problem, policy: np.ndarray, s: int, u: int, gamma: float) -> _Outcome:
     """Follow an option from cell s until machine state u is left, for ever if it never is."""
-    tables = problem.tables
-    cells, paid, loop, e = follow_option(tables, policy, s, u)
+    cells, paid, loop, last = follow_option(problem, policy, s, u)
     gain, discount = 0.0, 1.0
     for reward in paid:
         gain += discount * reward
@@ -167,9 +165,8 @@ def _play(problem: Problem, policy: np.ndarray, s: int, u: int, gamma: float) ->
         around = sum(gamma**k * reward for k, reward in enumerate(paid[loop:]))
         gain = prefix + gamma**loop * around / (1 - gamma ** (len(paid) - loop))
         return _Outcome(tuple(cells), gain, 0.0, None, False)
-    outcome = tables.outcome[e, u]
-    then = (cells[-1], int(tables.delta[e, u])) if outcome == LIVE else None
-    return _Outcome(tuple(cells), gain, discount, then, bool(outcome == SUCCESS))
+    then = (cells[-1], last.u) if last.is_live else None
+    return _Outcome(tuple(cells), gain, discount, then, last.is_success)
 
 
 def _walk(

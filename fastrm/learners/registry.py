@@ -47,6 +47,9 @@ class Learner(Protocol):
     settings: tuple[str, ...]
     """Fields of `LearnerConfig` and `Profile` it reads beside the `COMMON` ones: these, and no others, enter run_id."""
 
+    per_state: bool
+    """Whether the columns of its values are machine states, so that they can be drawn state by state."""
+
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the tables of n runs in the layout of the kernel, and what else it needs: ``State.q, State.own``."""
 

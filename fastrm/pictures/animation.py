@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastrm.errors import ConfigError
-from fastrm.pictures.style import object_colour
+from fastrm.pictures.style import PATH_COLOUR, object_colour
 from fastrm.problems import Problem, retrace
 from fastrm.worlds import WALL, Cell
 
@@ -45,7 +45,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         frame = ground.copy()
         pen = ImageDraw.Draw(frame)
         if len(trail) > 1:
-            pen.line(trail, fill=(213, 94, 0), width=max(2, pixels // 4))
+            pen.line(trail, fill=PATH_COLOUR, width=max(2, pixels // 4))
         x, y = trail[-1]
         radius = max(3, int(pixels * 0.4))
         pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=_DARK)

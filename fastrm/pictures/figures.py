@@ -11,9 +11,11 @@ import numpy as np
 
 from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
-from fastrm.pictures.plots import draw_maps, finish_figure, learning_curves, line, look_of, name_of, panels, style
+from fastrm.pictures.curves import learning_curves, look_of, name_of
+from fastrm.pictures.map_views import draw_maps
+from fastrm.pictures.style import finish_figure, line, panels, style
 from fastrm.results import Results
-from fastrm.studies.findings import Point, short_names, sweep
+from fastrm.studies import Point, short_names, sweep
 from fastrm.worlds import GridMap
 
 if TYPE_CHECKING:

@@ -1,12 +1,65 @@
-"""A map with an agent on it, as text and as an image."""
+"""Maps: as panels of a figure (needs matplotlib), and with an agent on them as text and as an image."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.pictures.style import object_colour, rgb
+from fastrm.errors import ConfigError
+from fastrm.pictures.style import new_figure, object_colour, put_title, rgb, style
 from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, GridMap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
+    """Draw maps side by side, five in a row: walls grey, the start a cross, objects as coloured letters."""
+    if not grids:
+        raise ConfigError("no maps to draw")
+    columns = min(5, len(grids))
+    rows, side = math.ceil(len(grids) / columns), 1.5 if len(grids) > 1 else 4.5
+    with style():
+        shape = max(grid.size[0] / grid.size[1] for _, grid in grids)
+        figure = new_figure(side * columns, (side * min(max(shape, 0.2), 4.0) + 0.15) * rows + 0.25)
+        axes = figure.subplots(rows, columns, squeeze=False)
+        top = 1 - 0.43 / figure.get_figheight()
+        figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=top, wspace=0.05, hspace=0.12)
+        for axis in axes.flat:
+            axis.set_axis_off()
+        for axis, (name, grid) in zip(axes.flat, grids, strict=False):
+            draw_map(axis, grid, side)
+            axis.set_title(name, pad=2, parse_math=False)
+        if columns > 1:
+            put_title(figure, "start: cross; objects: letters")
+    return figure
+
+
+def draw_map(axis: Axes, grid: GridMap, side: float = 3.0) -> None:
+    """Draw one map on a panel of about `side` inches."""
+    tiles = np.array([list(row) for row in grid.rows])
+    axis.imshow(tiles == WALL, cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest")
+    for (row, column), there in grid.fences:
+        down, right = there[0] - row, there[1] - column
+        ends = [column + 0.5 - down, column + 0.5], [row + 0.5 - right, row + 0.5]
+        axis.plot(*ends, color="0.5", linewidth=1.2, solid_capstyle="butt")
+    kinds = list(grid.objects)
+    size = float(np.clip(60 * side / max(tiles.shape), 5, 16))
+    for row, column in np.argwhere((tiles != WALL) & (tiles != FLOOR)).tolist():
+        tile = tiles[row, column]
+        if tile == START:
+            axis.plot(column, row, marker="x", color="0.25", markersize=size * 0.6, markeredgewidth=1.0)
+        else:
+            colour = object_colour(kinds.index(tile))
+            axis.text(
+                column, row, tile, color=colour, fontsize=size, fontweight="bold", ha="center", va="center_baseline"
+            )
+    axis.set_axis_off()
 
 
 def show(grid: GridMap, row: int, column: int) -> str:

@@ -11,9 +11,11 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels import environments
 from fastrm.kernels.contracts import N_ACTIONS
-from fastrm.learners import Run
-from fastrm.pictures.plots import draw_map, new_figure, put_title, style
+from fastrm.learners import Run, registry
+from fastrm.pictures.map_views import draw_map
+from fastrm.pictures.style import PATH_COLOUR, new_figure, put_title, style
 from fastrm.problems import Problem, retrace
+from fastrm.worlds import OFFSETS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_STATES = 12
 _ENVIRONMENTS, _STEPS = 256, 2000
-_TOWARDS = ((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0))  # up, right, down, left; the picture's y points up
+_TOWARDS = [(column, -row) for row, column in OFFSETS]  # right and up; the picture's y points up
 
 
 def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int = 1000, seed: int = 0) -> Array:
@@ -56,8 +58,8 @@ def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = Non
     ConfigError
         When matplotlib is missing, or the run has no values per machine state (HRM).
     """
-    if run.algo == "hrm":
-        raise ConfigError("HRM keeps values per option, not per machine state; draw a run of qrm or crm")
+    if not registry.find(run.algo).per_state:
+        raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
     wanted = list(states if states is not None else range(problem.tables.n_u))
     chosen = wanted[:MAX_STATES]
     count = visits(problem, run.q, run.config.epsilon, run.config.episode_limit)
@@ -89,7 +91,7 @@ def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = Non
 def _draw_policy(axis: Axes, problem: Problem, q: Array, path: Sequence[tuple[int, int]]) -> None:
     draw_map(axis, problem.terrain.grid)
     rows, columns = problem.terrain.cells.T
-    towards = np.array(_TOWARDS)[q.argmax(axis=1)]
+    towards = np.array(_TOWARDS, dtype=np.float64)[q.argmax(axis=1)]
     told = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
     size = 1.0 / max(problem.terrain.grid.size)
     axis.quiver(
@@ -98,7 +100,7 @@ def _draw_policy(axis: Axes, problem: Problem, q: Array, path: Sequence[tuple[in
     )  # fmt: skip
     if path:
         y, x = np.array(path).T
-        axis.plot(x, y, color="#D55E00", linewidth=2.0, alpha=0.8)
+        axis.plot(x, y, color=PATH_COLOUR, linewidth=2.0, alpha=0.8)
     for letter, cells in problem.terrain.grid.objects.items():  # above the arrows
         for row, column in cells:
             axis.text(column, row, letter, fontsize=7, fontweight="bold", ha="center", va="center",

@@ -161,7 +161,7 @@ def verdicts(plan: Plan) -> Verdicts:
     for grid, task, kind in itertools.product(range(len(plan.grids)), range(len(plan.tasks)), reversed(methods)):
         with contextlib.suppress(MachineError):
             problem = plan.problem(grid, task, methods[kind])
-            each = (guarantee(problem, plan.learner.gamma, k).shortest for k in range(len(problem.machines)))
+            each = (guarantee(problem, plan.learner.gamma, k).is_shortest for k in range(len(problem.machines)))
             found[grid, task, kind] = all(each)
     return found
 

@@ -107,7 +107,7 @@ class Curves:
         return found
 
 
-def experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[str, Experiment]:
+def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[str, Experiment]:
     """Return what has to be run, by domain."""
     craft = Experiment.named("icarte-craft-single", folder)
     maps = tuple(str(map_file(folder, cell.grid)) for cell in CELLS if cell.domain == "craft-single")

@@ -1,0 +1,130 @@
+"""Optimal values with a proven bound on their error, on certain moves and where moves slip.
+
+Where moves are certain, values are found by alternating sweeps of value iteration and then policy iteration; a
+deterministic policy is evaluated in closed form, its loops as geometric series. Two bounds enclose the optimum: the
+policy's value less its rounding, and the value plus the largest discounted sum of Bellman residuals that any path can
+collect. Both are relative to the size of the values along the way, so they hold up where gamma^length is far below
+machine precision.
+
+Where moves slip, values are expectations. Sweeps go on until they hardly move; the optimum then lies within v - B and
+v + B, where B is the largest discounted sum of residuals, rounding included, that play can collect.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_number
+from fastrm.errors import ConfigError
+from fastrm.kernels import slip_values, values
+from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
+from fastrm.problems import Problem
+
+_SWEEPS, _SLIP_SWEEPS = 400, 1_000_000
+_ROUNDS = 10_000
+
+
+def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:
+    """Return optimal values [n_s, n_cols], a policy [n_s, n_u], and bounds on the errors of the values."""
+    value = np.zeros((len(tables.next_s), reward.shape[1]))
+    error, policy = np.zeros_like(value), np.zeros((len(value), tables.n_u), dtype=np.int8)
+    if gamma == 1.0:
+        _iterate_undiscounted(tables, reward, value, policy)
+        error[:, : tables.n_u] = 1e-9 * (1.0 + np.abs(value[:, : tables.n_u]))
+    else:
+        _iterate(tables, reward, gamma, value, policy, error)
+    return value, policy, error
+
+
+def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) -> tuple[Array, Array, Array]:
+    """Return optimal values and bounds on their errors, both [n_s, n_cols], and all actions that may be optimal."""
+    if gamma == 1.0:
+        raise ConfigError("gamma=1: expected values with slip need a gamma below 1")
+    value = np.zeros((len(tables.next_s), reward.shape[1]))
+    residual, error = np.empty_like(value), np.empty_like(value)
+    for count in range(_SLIP_SWEEPS):
+        if slip_values.sweep(tables, reward, gamma, slip, value, count % 2 == 0) <= 1e-15:
+            break
+    slip_values.enclose(tables, reward, gamma, slip, value, residual, error)
+    mask = np.empty((len(value), tables.n_u), dtype=np.uint8)
+    slip_values.candidates(tables, reward, gamma, slip, value, error, mask)
+    return value, error, mask
+
+
+def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
+    r"""Return the smallest and the largest optimal value of a cell and state from which a task can be completed.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> value_range(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), gamma=0.5)
+    (0.5, 1.0)
+    """
+    check_gamma(gamma)
+    problem = problem.at(gamma)
+    tables, n_u = problem.tables, problem.tables.n_u
+    if problem.slip:
+        value = expected_values(tables, problem.plain, gamma, problem.slip)[0]
+    else:
+        value = value_and_policy(tables, problem.plain, float(gamma))[0]
+    shifted = value[:, :n_u] - (0.0 if problem.potential is None else problem.potential[:, :n_u])
+    hopeful = shifted[problem.steps_to_go[:, :n_u] < FAR]
+    return float(hopeful.min()), float(hopeful.max())
+
+
+def highest_action(mask: Array) -> Array:
+    """Return the highest action of every mask."""
+    highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
+    actions: Array = highest[mask]
+    return actions
+
+
+def task_reward(tables: Tables) -> Array:
+    """Return the rewards of the Boolean twin: 1 for success, else 0."""
+    twin: Array = (tables.outcome == SUCCESS).astype(np.float64)
+    return twin
+
+
+def check_gamma(gamma: float) -> None:
+    """Refuse a discount that is not above 0 and at most 1."""
+    check_number("gamma", gamma, 0, 1)
+    if gamma == 0:
+        raise ConfigError("gamma=0: must be above 0 and at most 1")
+
+
+def refuse_slip(problem: Problem, what: str) -> None:
+    """Refuse a question about paths where no path is certain."""
+    if problem.slip:
+        raise ConfigError(
+            f"slip={problem.slip:g}: {what} is about certain paths; compile with slip=0, or ask fastrm.solve for "
+            "expected values"
+        )
+
+
+def _iterate(tables: Tables, reward: Array, gamma: float, value: Array, policy: Array, error: Array) -> None:
+    """Sweep until the values hardly move, then improve the policy until nothing is better."""
+    forwards, change, count = True, 1.0, 0
+    while change > 1e-7 and count < _SWEEPS:
+        change = values.sweep(tables, reward, gamma, value, policy, forwards)
+        forwards, count = not forwards, count + 1
+    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
+    for _ in range(_ROUNDS):
+        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
+        if not values.improve(tables, reward, gamma, value, policy):
+            break
+    above = np.empty_like(value)
+    values.excess(tables, reward, gamma, value, above)
+    np.maximum(error, above, out=error)
+
+
+def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: Array) -> None:
+    """Sweep until nothing moves; values that still rise after as many sweeps as there are pairs rise for ever."""
+    forwards = True
+    for count in range(2 * policy.size + 10):
+        before = value.copy() if count >= policy.size else None
+        if values.sweep(tables, reward, 1.0, value, policy, forwards) == 0.0:
+            return
+        forwards = not forwards
+        if before is not None and (value > before).any():
+            raise ConfigError("gamma=1: a loop pays for ever, so the sum of rewards has no bound; use a gamma below 1")
+    raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
