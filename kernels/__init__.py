@@ -11,7 +11,7 @@ import pkgutil
 
 from fastrm.kernels import _jit
 
-compile_lock = _jit.compile_lock
+compile_lock, jit, part = _jit.compile_lock, _jit.jit, _jit.part
 
 with _jit.house_cache():  # every module of this folder, so that the machine code of none is made anew in each process
     __all__ = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "_jit")

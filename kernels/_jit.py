@@ -18,7 +18,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # no such locks on this system
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 import llvmlite
 import numba
@@ -27,12 +27,12 @@ import numpy as np
 _use_disk = [False]
 
 
-def jit(function):  # type: ignore[no-untyped-def]
+def jit(function):
     """Compile a kernel: GIL released, no division checks, no fast-math, so that results are the same to the bit."""
     return numba.njit(nogil=True, error_model="numpy", _nrt=False, cache=_use_disk[0])(function)
 
 
-def part(function):  # type: ignore[no-untyped-def]
+def part(function):
     """Compile a piece of a kernel: as `jit`, and always inlined into the kernel that uses it."""
     return numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
 

@@ -45,7 +45,7 @@ def advance(i, setting, state, n_cols, n_steps):
                 sweep_kept(q, row, there, n_cols, reward, paid, delta, valid, n_u, rule.alpha, rule.gamma)
             narrow, quiet = narrow_by(rule.prune, partial, e, n_quiet)
         if u == n_u or t == rule.limit:
-            end_episode(me, t, earned, outcome[e, v], tasks, log.ring, log.ended, i)
+            end_episode(me, t, earned, outcome[e, v], tasks, log, i)
             s, u, t, earned = begin_episode(me, tasks, start)
             narrow, quiet = NOTHING, n_quiet
     me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"] = rng0, rng1, s, u, t, earned, narrow

@@ -50,9 +50,9 @@ def begin(agents, tasks, start):
 
 
 @part
-def end_episode(me, t, earned, outcome, tasks, ring, ended, i):
+def end_episode(me, t, earned, outcome, tasks, log, i):
     """Record that an episode of run i ended after t steps."""
-    n = me["episodes"]
+    ring, ended, n = log.ring, log.ended, me["episodes"]
     task = tasks[np.uint64(n % tasks.size)]
     paid = 1.0 if outcome == SUCCESS else 0.0
     if task["own_score"]:

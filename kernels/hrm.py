@@ -78,7 +78,7 @@ def advance(i, setting, state, n_cols, n_steps):
             controller[value] += rule.controller_alpha * (gain - controller[value])
             o = NOTHING
         if u == n_u or cut:
-            end_episode(me, t, earned, outcome[e, v], tasks, log.ring, log.ended, i)
+            end_episode(me, t, earned, outcome[e, v], tasks, log, i)
             s, u, t, earned = begin_episode(me, tasks, start)
             narrow, quiet = NOTHING, n_quiet
     me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"] = rng0, rng1, s, u, t, earned, narrow

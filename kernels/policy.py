@@ -18,7 +18,7 @@ _SLOTS, _MASKS, _0 = np.uint64(12), np.uint64(2**N_ACTIONS), np.uint64(0)
 _1, _3, _HALFWAY = np.uint64(1), np.uint64(N_ACTIONS - 1), np.uint64(2**31)
 
 
-def _choice_table():  # type: ignore[no-untyped-def]
+def _choice_table():
     """Tabulate [greedy or exploring, slot, mask] -> action."""
     table = np.zeros((2, 12, 2**N_ACTIONS), dtype=np.uint8)
     for mask in range(1, 2**N_ACTIONS):

@@ -44,7 +44,7 @@ def run(setting, state, span):
                     best = 0.0
                 mine[here + a] = td(mine[here + a], reward[paid], best, rule.alpha, rule.gamma)
                 if u == n_u or t == rule.limit:
-                    end_episode(me, t, earned, outcome[e, paid - e * n_cols], tasks, log.ring, log.ended, i)
+                    end_episode(me, t, earned, outcome[e, paid - e * n_cols], tasks, log, i)
                     s, u, t, earned = begin_episode(me, tasks, start)
             me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, s, u, t, earned
         record(agents, log, span, k)

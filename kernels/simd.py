@@ -17,31 +17,31 @@ from fastrm.kernels.contracts import BLOCK, N_ACTIONS
 _INDEX = ir.IntType(32)
 
 
-def _doubles(count):  # type: ignore[no-untyped-def]
+def _doubles(count):
     return ir.VectorType(ir.DoubleType(), count)
 
 
 class _Builder:
     """The vector operations used below, on top of an LLVM builder."""
 
-    def __init__(self, context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def __init__(self, context, builder, signature, arguments):
         self.context, self.builder = context, builder
         self.types, self.arguments = signature.args, arguments
 
-    def data(self, k):  # type: ignore[no-untyped-def]
+    def data(self, k):
         """Return the address of the data of array argument k."""
         return self.context.make_array(self.types[k])(self.context, self.builder, value=self.arguments[k]).data
 
-    def address(self, data, offset, count):  # type: ignore[no-untyped-def]
+    def address(self, data, offset, count):
         return self.builder.bitcast(self.builder.gep(data, [offset]), _doubles(count).as_pointer())
 
-    def load(self, data, offset, count=BLOCK):  # type: ignore[no-untyped-def]
+    def load(self, data, offset, count=BLOCK):
         return self.builder.load(self.address(data, offset, count), align=8)
 
-    def store(self, vector, data, offset):  # type: ignore[no-untyped-def]
+    def store(self, vector, data, offset):
         self.builder.store(vector, self.address(data, offset, BLOCK), align=8)
 
-    def pair(self, data, first, second):  # type: ignore[no-untyped-def]
+    def pair(self, data, first, second):
         """Load two doubles that do not lie side by side."""
         vector = ir.Constant(_doubles(2), ir.Undefined)
         for k, offset in enumerate((first, second)):
@@ -49,28 +49,28 @@ class _Builder:
             vector = self.builder.insert_element(vector, value, ir.Constant(_INDEX, k))
         return vector
 
-    def broadcast(self, scalar):  # type: ignore[no-untyped-def]
+    def broadcast(self, scalar):
         empty = ir.Constant(_doubles(BLOCK), ir.Undefined)
         first = self.builder.insert_element(empty, scalar, ir.Constant(_INDEX, 0))
         return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(_INDEX, BLOCK), [0] * BLOCK))
 
-    def larger(self, x, y):  # type: ignore[no-untyped-def]
+    def larger(self, x, y):
         return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
 
-    def steps(self, first, stride):  # type: ignore[no-untyped-def]
+    def steps(self, first, stride):
         """Return the four offsets first, first + stride, ..."""
         offsets = [first]
         for _ in range(N_ACTIONS - 1):
             offsets.append(self.builder.add(offsets[-1], stride))
         return offsets
 
-    def largest(self, low, high):  # type: ignore[no-untyped-def]
+    def largest(self, low, high):
         """Return a pair of twice the largest element of two pairs."""
         pair = self.larger(low, high)
         swap = ir.Constant(ir.VectorType(_INDEX, 2), [1, 0])
         return self.larger(pair, self.builder.shuffle_vector(pair, ir.Constant(_doubles(2), ir.Undefined), swap))
 
-    def ties(self, low, high):  # type: ignore[no-untyped-def]
+    def ties(self, low, high):
         """Return as a 64-bit mask which elements of two pairs equal the largest.
 
         Two pairs rather than one register of four: crossing the halves of a register costs six cycles on the way from
@@ -88,7 +88,7 @@ class _Builder:
 def row_ties(typingctx, q, offset):
     """Return the mask of the largest of four neighbouring values."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         b = _Builder(context, builder, signature, arguments)
         half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
         return b.ties(b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2))
@@ -100,7 +100,7 @@ def row_ties(typingctx, q, offset):
 def row_best(typingctx, q, offset):
     """Return the largest of four neighbouring values."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         b = _Builder(context, builder, signature, arguments)
         half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
         best = b.largest(b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2))
@@ -113,7 +113,7 @@ def row_best(typingctx, q, offset):
 def column_ties(typingctx, q, offset, stride):
     """Return the mask of the largest of four values that lie `stride` apart."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         b = _Builder(context, builder, signature, arguments)
         first, second, third, fourth = b.steps(arguments[1], arguments[2])
         return b.ties(b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth))
@@ -125,7 +125,7 @@ def column_ties(typingctx, q, offset, stride):
 def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gamma):
     """Apply the TD rule to four neighbouring columns; rows are offsets into the flat arrays. `q` is updated."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         b = _Builder(context, builder, signature, arguments)
         _, row, row_next, n_cols, _, row_reward, alpha, gamma = arguments
         q, reward = b.data(0), b.data(4)

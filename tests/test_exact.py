@@ -1,7 +1,6 @@
 """Exact answers: published optima, brute force, closed forms, long paths."""
 
 import itertools
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -36,24 +35,6 @@ ROOT = Path(__file__).parent.parent
 
 
 # --- published numbers -----------------------------------------------------------------------------------------------
-
-
-def test_the_sixty_published_optima_of_craft_are_met(reference):
-    published = json.loads((reference / "optimal_arps.json").read_text())["craft"]
-    deviations = {}
-    for name, values in published.items():
-        grid = GridMap.load(reference / "maps" / f"map_{name[1:]}.txt")
-        for i, value in enumerate(values, start=1):
-            machine = RewardMachine.load(reference / "machines" / "craft" / f"t{i}.txt")
-            (ours,) = optimal_arps(compile(grid, machine, profile="icarte2022"))
-            deviations[name, i] = abs(ours / value - 1)
-    worst = max(deviations, key=deviations.get)
-    print(f"\nlargest deviation of {len(deviations)}: {deviations[worst]:.4%} (map {worst[0]}, task t{worst[1]})")
-    assert len(deviations) == 60
-    assert deviations[worst] < 0.002
-
-
-# --- brute force -----------------------------------------------------------------------------------------------------
 
 
 def lassos(tables, u, limit):

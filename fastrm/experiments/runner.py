@@ -119,8 +119,6 @@ def run(
             progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
             executor = isolation if scheduler is None else "dask"
             with EXECUTORS[executor](Means(plan, count, scheduler or "")) as pool:
-                if report is not None:
-                    report(progress)
                 _drain(pool, plan, todo, store, progress, report)
         store.close()
     except Interrupted:
@@ -174,6 +172,8 @@ def _drain(
     flying: set[Any] = set()
     begun, stop_at = time.perf_counter(), None
     with _signals() as signalled:
+        if report is not None:
+            report(progress)
         while True:
             while not signalled() and len(flying) < pool.capacity and (runs := next(batches, None)) is not None:
                 flying.add(pool.submit(text, runs))

@@ -198,12 +198,13 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     names = needed | {*PER_RUN, *PER_TICK}
     found: dict[str, h5py.Dataset] = {}
     for name in file:
-        hard = name in names and isinstance(file.get(name, getlink=True), h5py.HardLink)
-        if not hard or not isinstance(dataset := file[name], h5py.Dataset):
+        is_plain = isinstance(file.get(name, getlink=True), h5py.HardLink)
+        if not is_plain or not isinstance(dataset := file[name], h5py.Dataset):
             raise StoreError(f"{source}: holds {name!r}, which is not part of a result file")
         if dataset.external or dataset.is_virtual:
             raise StoreError(f"{source}: {name!r} lies in another file; result files hold all their data")
-        found[name] = dataset
+        if name in names:  # what a newer version added is passed over
+            found[name] = dataset
     if missing := needed - set(found):
         raise StoreError(f"{source}: lacks {', '.join(sorted(missing))}")
     shapes = {name: dataset.shape for name, dataset in found.items()}

@@ -1,0 +1,17 @@
+"""A learner that does not come with fastrm: expected SARSA. Its kernel, this file, and `register` are all it takes."""
+
+from esarsa_kernel import run
+
+from fastrm.learners.qrm import Qrm
+
+
+class ExpectedSarsa(Qrm):
+    """QRM's table with another target."""
+
+    name = "esarsa"
+    semantics = 1
+    settings = ("alpha", "q_init")
+
+    def advance(self, setting, state, span):
+        """Call the kernel."""
+        run(setting, state, span)

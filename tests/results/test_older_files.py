@@ -1,0 +1,81 @@
+"""Files outlive versions: older ones load, what they lack reads as missing, going on with them works or is refused."""
+
+import io
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from fastrm import Experiment, LearnerConfig, StoreError, load, run
+from fastrm.bench.__main__ import main
+from fastrm.results.hdf5 import seal, unseal
+from fastrm.results.schema import VARIABLES
+
+FIRST = Path(__file__).parents[1] / "data" / "first-landing.h5"
+TINY = Experiment(
+    name="tiny", setups=("1a1b",), maps=2, size=9, tasks=("a-b",), methods=("crm-bool", "hrm-num", "qrm-rs-bool"),
+    seeds=2, steps=4000, learner=LearnerConfig(tick=1000),
+)  # fmt: skip
+
+
+def test_a_file_of_the_first_landing_loads_with_the_curves_of_today(tmp_path, capsys):
+    """The first landing knew no lasting identities; everything else it computed is computed still."""
+    old, new = load(FIRST), run(TINY, tmp_path / "new.h5")
+    assert old.complete and old.plan.methods == new.plan.methods
+    for name in new.columns:
+        if name != "run_id":
+            assert old.columns[name].tobytes() == new.columns[name].tobytes(), name
+    assert main(["info", str(FIRST)]) == 0 and main(["plot", str(FIRST), "--text"]) == 0
+    capsys.readouterr()
+
+
+def test_going_on_with_it_is_refused_in_one_line(tmp_path, capsys):
+    path = tmp_path / "old.h5"
+    shutil.copy(FIRST, path)
+    with pytest.raises(StoreError, match="begun before runs had lasting identities: it can be read, not continued"):
+        run(TINY, path)
+    assert path.read_bytes() == FIRST.read_bytes()
+
+
+def edited(path, change):
+    """Write a copy of a file with something changed inside, sealed again."""
+    buffer = io.BytesIO(unseal(FIRST.read_bytes(), str(FIRST)))
+    with h5py.File(buffer, "r+") as file:
+        change(file)
+    path.write_bytes(seal(buffer.getvalue()))
+    return path
+
+
+@pytest.mark.parametrize("variable", [v for v in VARIABLES if v.name != "error"], ids=lambda v: v.name)
+def test_a_variable_that_an_older_file_lacks_reads_as_missing(variable, tmp_path):
+    results = load(edited(tmp_path / "x.h5", lambda file: file.pop(variable.name)))
+    column = results[variable.name]
+    assert column.shape == ((12, 4) if variable.per == "tick" else (12,))
+    expected = variable.missing.decode() if isinstance(variable.missing, bytes) else variable.missing
+    assert np.array_equal(column, np.full(column.shape, expected), equal_nan=column.dtype.kind == "f")
+    assert results.complete and results.to_xarray()[variable.name].shape == column.shape
+
+
+def test_a_variable_that_a_newer_file_has_is_passed_over(tmp_path):
+    def add(file):
+        file.create_dataset("ceiling_of_tomorrow", data=np.ones(12))
+
+    results = load(edited(tmp_path / "x.h5", add))
+    assert results.complete and "ceiling_of_tomorrow" not in results.columns
+
+
+def test_settings_that_a_newer_plan_has_are_passed_over(tmp_path):
+    def add(file):
+        file.attrs["plan"] = str(file.attrs["plan"]).replace('"alpha"', '"tomorrow": 1, "alpha"', 1)
+
+    assert load(edited(tmp_path / "x.h5", add)).plan.learner == TINY.learner
+
+
+def test_another_schema_is_refused(tmp_path):
+    def change(file):
+        file.attrs["schema"] = 99
+
+    with pytest.raises(StoreError, match="schema 99; this version of fastrm reads schema 2"):
+        load(edited(tmp_path / "x.h5", change))
