@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastrm.kernels._jit import jit
 from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.episode import step
 
 
 @jit
@@ -36,7 +37,7 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
                     share = epsilon / N_ACTIONS + (1.0 - epsilon) * straight
                     if share == 0.0:
                         continue
-                    e = tables.event[s, a]
+                    s_next, v_next, e = step(tables, s, v, a)
                     arrives = share * mass[s, v]
                     brings = share * gained[s, v] + arrives * worth[e, v]
                     if tables.outcome[e, v] != LIVE:
@@ -44,9 +45,9 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
                         if tables.outcome[e, v] == SUCCESS:
                             success += arrives
                             steps += arrives * t
-                    elif to_end[tables.next_s[s, a], tables.delta[e, v]] < FAR:
-                        mass_next[tables.next_s[s, a], tables.delta[e, v]] += arrives
-                        gained_next[tables.next_s[s, a], tables.delta[e, v]] += brings
+                    elif to_end[s_next, v_next] < FAR:
+                        mass_next[s_next, v_next] += arrives
+                        gained_next[s_next, v_next] += brings
                         left += arrives
         mass, mass_next = mass_next, mass
         gained, gained_next = gained_next, gained

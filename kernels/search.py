@@ -6,6 +6,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.episode import step
 
 
 @jit
@@ -29,14 +30,14 @@ def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
         moves_into[first[s_next + 1]] = x
     tail = 0
     for s in range(n_s):
-        for u in range(n_u):
-            for a in range(N_ACTIONS):
-                outcome = tables.outcome[tables.event[s, a], u]
-                if mask[s, u] >> a & 1 and (outcome == SUCCESS or (any_end and outcome != LIVE)):
+        for a in range(N_ACTIONS):
+            e = tables.event[s, a]
+            for u in range(0 if e < tables.n_quiet else n_u):  # quiet events end nothing
+                is_end = tables.outcome[e, u] == SUCCESS or (any_end and tables.outcome[e, u] != LIVE)
+                if is_end and mask[s, u] >> a & 1 and distance[s, u] == FAR:
                     distance[s, u] = 1
-            if distance[s, u] == 1:
-                queue[tail] = s * n_u + u
-                tail += 1
+                    queue[tail] = s * n_u + u
+                    tail += 1
     head = 0
     while head < tail:
         s_next, u_next = queue[head] // n_u, queue[head] % n_u
@@ -68,9 +69,9 @@ def reach(tables, mask, u, seen, queue):
         s, v = queue[head] // n_u, queue[head] % n_u
         head += 1
         for a in range(N_ACTIONS):
-            e = tables.event[s, a]
+            s_next, v_next, e = step(tables, s, v, a)
             if mask[s, v] >> a & 1 and tables.outcome[e, v] == LIVE:
-                x = np.int64(tables.next_s[s, a]) * n_u + tables.delta[e, v]
+                x = np.int64(s_next) * n_u + v_next
                 if not seen[x]:
                     seen[x] = 1
                     queue[tail] = x
@@ -81,10 +82,10 @@ def reach(tables, mask, u, seen, queue):
 @part
 def is_direct(tables, distance, any_end, s, u, a):
     """Say whether an action is the first of a shortest path to a success (or any end)."""
-    e = tables.event[s, a]
+    s_next, u_next, e = step(tables, s, u, a)
     if tables.outcome[e, u] != LIVE:
         return (any_end or tables.outcome[e, u] == SUCCESS) and distance[s, u] == 1
-    return distance[tables.next_s[s, a], tables.delta[e, u]] == distance[s, u] - 1
+    return distance[s_next, u_next] == distance[s, u] - 1
 
 
 @jit

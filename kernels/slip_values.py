@@ -11,6 +11,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.kernels.episode import step
 from fastrm.kernels.values import EPS, action_value
 
 _SWEEPS = 2000
@@ -31,9 +32,8 @@ def _rounding(tables, reward, gamma, slip, v, s, u, a):
     size = 0.0
     for turn in range(N_ACTIONS):
         share = 1.0 - slip if turn == 0 else 0.0 if turn == 2 else 0.5 * slip
-        e = tables.event[s, (a + turn) % N_ACTIONS]
-        ahead = v[tables.next_s[s, (a + turn) % N_ACTIONS], tables.delta[e, u]]
-        size += share * (abs(reward[e, u]) + gamma * abs(ahead))
+        s_next, u_next, e = step(tables, s, u, (a + turn) % N_ACTIONS)
+        size += share * (abs(reward[e, u]) + gamma * abs(v[s_next, u_next]))
     return 5.0 * EPS * size
 
 
@@ -69,7 +69,8 @@ def _residual(tables, reward, gamma, slip, v, s, u):
 
 @part
 def _ahead(tables, bound, s, u, a):
-    return bound[tables.next_s[s, a], tables.delta[tables.event[s, a], u]]
+    s_next, u_next, _ = step(tables, s, u, a)
+    return bound[s_next, u_next]
 
 
 @part

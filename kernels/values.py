@@ -11,6 +11,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.kernels.episode import step
 from fastrm.kernels.search import is_direct
 
 EPS = 2.0**-52  # twice the rounding error of one operation, which covers the rounding of the bounds themselves
@@ -20,8 +21,8 @@ _EXCESS_SWEEPS = 2000
 @part
 def action_value(tables, reward, gamma, v, s, u, a):
     """Return q(s, u, a)."""
-    e = tables.event[s, a]
-    return reward[e, u] + gamma * v[tables.next_s[s, a], tables.delta[e, u]]
+    s_next, u_next, e = step(tables, s, u, a)
+    return reward[e, u] + gamma * v[s_next, u_next]
 
 
 @jit
@@ -64,31 +65,28 @@ def evaluate(tables, reward, gamma, policy, v, error, order, seen):
         if seen[first]:
             continue
         mark += 1
-        x, n = first, 0
+        x, n, ends = first, 0, False
         while seen[x] == 0:
             seen[x] = mark
             order[n] = x
             n += 1
             s, u = x // n_u, x % n_u
-            e, s_next = tables.event[s, policy[s, u]], tables.next_s[s, policy[s, u]]
-            if tables.delta[e, u] == n_u:
+            s_next, u_next, e = step(tables, s, u, policy[s, u])
+            ends = u_next == n_u
+            if ends:
                 break
-            x = np.int64(s_next) * n_u + tables.delta[e, u]
-        last = order[n - 1]
-        s, u = last // n_u, last % n_u
-        ends = tables.delta[tables.event[s, policy[s, u]], u] == n_u
+            x = np.int64(s_next) * n_u + u_next
         if not ends and seen[x] == mark:  # the path ran into itself: x begins a loop
             _close_loop(tables, reward, gamma, policy, v, error, order, n, x)
         for k in range(n - 1, -1, -1):
             s, u = order[k] // n_u, order[k] % n_u
-            a = policy[s, u]
-            e, s_next = tables.event[s, a], tables.next_s[s, a]
-            ahead = gamma * v[s_next, tables.delta[e, u]]
+            s_next, u_next, e = step(tables, s, u, policy[s, u])
+            ahead = gamma * v[s_next, u_next]
             value = reward[e, u] + ahead
             if not ends and order[k] == x and v[s, u] != 0.0:
                 continue  # the head of the loop is known already
             v[s, u] = value
-            error[s, u] = gamma * error[s_next, tables.delta[e, u]] + EPS * (abs(ahead) + abs(value))
+            error[s, u] = gamma * error[s_next, u_next] + EPS * (abs(ahead) + abs(value))
 
 
 @part
@@ -115,8 +113,8 @@ def _close_loop(tables, reward, gamma, policy, v, error, order, n, head):
 @part
 def _residual(tables, reward, gamma, v, s, u, a):
     """Bound how much better than v(s, u) an action is, rounding included."""
-    e = tables.event[s, a]
-    ahead = gamma * v[tables.next_s[s, a], tables.delta[e, u]]
+    s_next, u_next, e = step(tables, s, u, a)
+    ahead = gamma * v[s_next, u_next]
     q = reward[e, u] + ahead
     return max(q - v[s, u], 0.0) + EPS * (abs(ahead) + abs(q) + abs(v[s, u]))
 
@@ -139,7 +137,8 @@ def excess(tables, reward, gamma, v, bound):
             for u in range(n_u):
                 best = bound[s, u]
                 for a in range(N_ACTIONS):
-                    ahead = gamma * bound[tables.next_s[s, a], tables.delta[tables.event[s, a], u]]
+                    s_next, u_next, _ = step(tables, s, u, a)
+                    ahead = gamma * bound[s_next, u_next]
                     residual = _residual(tables, reward, gamma, v, s, u, a)
                     largest = max(largest, residual)
                     best = max(best, ahead + residual)
@@ -147,7 +146,8 @@ def excess(tables, reward, gamma, v, bound):
         for s in range(n_s):
             for u in range(n_u):
                 for a in range(N_ACTIONS):
-                    ahead = gamma * bound[tables.next_s[s, a], tables.delta[tables.event[s, a], u]]
+                    s_next, u_next, _ = step(tables, s, u, a)
+                    ahead = gamma * bound[s_next, u_next]
                     if 2.0 * bound[s, u] < (2.0 * ahead + _residual(tables, reward, gamma, v, s, u, a)) * (1.0 + EPS):
                         proven = False
         if proven:
@@ -193,10 +193,10 @@ def candidates(tables, reward, gamma, v, error, mask):
 
 @part
 def _value_and_slack(tables, reward, gamma, v, error, s, u, a):
-    e, s_next = tables.event[s, a], tables.next_s[s, a]
-    ahead = gamma * v[s_next, tables.delta[e, u]]
+    s_next, u_next, e = step(tables, s, u, a)
+    ahead = gamma * v[s_next, u_next]
     q = reward[e, u] + ahead
-    return q, gamma * error[s_next, tables.delta[e, u]] + 2.0 * EPS * (abs(ahead) + abs(q))
+    return q, gamma * error[s_next, u_next] + 2.0 * EPS * (abs(ahead) + abs(q))
 
 
 @jit

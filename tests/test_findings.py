@@ -11,7 +11,7 @@ from fastrm.exact import value_range
 from fastrm.experiments import Method
 from fastrm.experiments.episode_logs import log_path, write_log
 from fastrm.experiments.plan import Plan
-from fastrm.pictures.figures import figures_of, start_sweep
+from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.studies.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
 
 SETTINGS = {
@@ -177,7 +177,7 @@ def test_figures_tell_starts_apart(file):
     results = load(file)
     names = [name for name, _ in figures_of(results)]
     assert names == ["starts", "curves-0", "curves-1", "curves-q_init", "maps"]
-    figure = start_sweep(list(sweep(results)))
+    figure = optimism_sweep(list(sweep(results)))
     share, steps = figure.axes[0], figure.axes[3]
     assert share.get_title() == "open" and share.get_ylabel() == "share shortest"
     lines = [line for line in steps.get_lines() if len(line.get_xdata()) == 2 and list(line.get_xdata()) == [0.0, 1.0]]
@@ -187,7 +187,7 @@ def test_figures_tell_starts_apart(file):
         medians = tuple(p.steps[1] for p in sorted(points, key=lambda p: p.optimism) if p.method == method)
         assert medians in shown
     with pytest.raises(ConfigError, match="no methods with a start"):
-        start_sweep([])
+        optimism_sweep([])
 
 
 def test_a_report_on_a_sweep_tells_findings_in_place_of_claims(tmp_path, capsys):

@@ -2,7 +2,7 @@
 
 from fastrm.pictures.animation import save_episode
 from fastrm.pictures.curves import learning_curves, parity_curves
-from fastrm.pictures.figures import figures_of, start_sweep
+from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
 from fastrm.pictures.map_views import draw_map, draw_maps, paint, show
 from fastrm.pictures.policies import draw_learning, visits
@@ -10,7 +10,24 @@ from fastrm.pictures.style import have_matplotlib, save
 from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
 
 __all__ = [
-    "ASCII_BARS", "BARS", "curves_as_text", "draw_learning", "draw_machine", "draw_map", "draw_maps", "figures_of",
-    "have_matplotlib", "learning_curves", "paint", "parity_curves", "save", "save_episode", "show", "start_sweep",
-    "to_dot", "to_mermaid", "to_svg", "visits",
+    "ASCII_BARS",
+    "BARS",
+    "curves_as_text",
+    "draw_learning",
+    "draw_machine",
+    "draw_map",
+    "draw_maps",
+    "figures_of",
+    "have_matplotlib",
+    "learning_curves",
+    "optimism_sweep",
+    "paint",
+    "parity_curves",
+    "save",
+    "save_episode",
+    "show",
+    "to_dot",
+    "to_mermaid",
+    "to_svg",
+    "visits",
 ]  # fmt: skip

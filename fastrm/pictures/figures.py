@@ -63,7 +63,7 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
 def _figures_by_start(results: Results, about: str, starts: Sequence[float | None]) -> Iterator[tuple[str, Figure]]:
     yield (
         "starts",
-        start_sweep(
+        optimism_sweep(
             list(sweep(results)), "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
         ),
     )
@@ -79,7 +79,7 @@ def _part(k: int) -> str:
     return f"-{k + 1}" if k else ""
 
 
-def start_sweep(points: Sequence[Point], title: str = "") -> Figure:
+def optimism_sweep(points: Sequence[Point], title: str = "") -> Figure:
     """Draw what becomes of each method over its start: a column per setup; share of shortest paths, steps to 90 %."""
     points = [point for point in points if point.optimism is not None]
     if not points:

@@ -23,7 +23,7 @@ import fastrm
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmWarning, StoreError
 from fastrm.results.disk import Disk
-from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, read_image, unpack
+from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, reread_image, unpack
 from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import SCHEMA, Frame, Runs
 
@@ -71,7 +71,7 @@ class Store:
                 warnings.warn(f"{problem}; set aside, its runs are computed again", FastrmWarning, stacklevel=2)
                 self.disk.rename(path, path.with_suffix(".damaged"))
                 continue
-            yield LazyColumns(partial(read_image, path), columns)  # does not hold the file in memory
+            yield LazyColumns(partial(reread_image, path), columns)  # checked once, and not held in memory
 
     def _count(self, frame: Columns) -> None:
         self.done[frame["run"][frame["error"] == b""]] = True
