@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fastrm import ConfigError, MachineError, RewardMachine
-from fastrm.machines.language.expressions import (
+from fastrm.machines.language import (
     Binary,
     Chain,
     Feature,

@@ -10,9 +10,9 @@ from tasktexts import end_of, letters_of, tasks, text_of
 
 from fastrm import FastrmError, GridMap, MachineError, RewardMachine, compile, guarantee, solve, task, train
 from fastrm.learners.training import Batch
+from fastrm.machines import KINDS, PAPER_KINDS
 from fastrm.machines.automaton import DONE, FAILED
-from fastrm.machines.language.expressions import Otherwise, Proposition, evaluate, leaves
-from fastrm.machines.reward_kinds import KINDS, PAPER_KINDS
+from fastrm.machines.language import Otherwise, Proposition, evaluate, leaves
 from fastrm.machines.task_terms import automaton
 
 import naive

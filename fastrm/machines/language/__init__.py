@@ -19,8 +19,9 @@ from fastrm.machines.language.expressions import (
     write,
 )
 from fastrm.machines.language.formats import read
+from fastrm.machines.language.parser import parse_guard, parse_reward
 
 __all__ = [
     "TO_GO", "Binary", "Chain", "Draft", "Edge", "Expression", "Feature", "Guard", "Number", "Otherwise", "Proposition",
-    "Truth", "Unary", "constant", "evaluate", "leaves", "read", "write",
+    "Truth", "Unary", "constant", "evaluate", "leaves", "parse_guard", "parse_reward", "read", "write",
 ]  # fmt: skip

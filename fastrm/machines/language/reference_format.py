@@ -17,7 +17,8 @@ import re
 
 from fastrm.errors import MachineError, place
 from fastrm.machines.language.draft import Draft, Edge
-from fastrm.machines.language.expressions import Number, Truth, parse_guard
+from fastrm.machines.language.expressions import Number, Truth
+from fastrm.machines.language.parser import parse_guard
 
 _START = re.compile(r"[0-9]{1,9}")
 _TERMINALS = re.compile(r"\[\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)?\s*,?\s*\]", re.ASCII)

@@ -26,7 +26,8 @@ from typing import Literal, cast
 
 from fastrm.errors import MachineError, did_you_mean, place
 from fastrm.machines.language.draft import Draft, Edge
-from fastrm.machines.language.expressions import Number, Otherwise, parse_guard, parse_reward, write
+from fastrm.machines.language.expressions import Number, Otherwise, write
+from fastrm.machines.language.parser import parse_guard, parse_reward
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 _EDGE = re.compile(r"(\S+)\s*->\s*(\S+)\s+(?:when\b(?P<guard>.*?)|otherwise)\s*(?:\breward\b(?P<reward>.*))?")
