@@ -71,7 +71,7 @@ def test_rewards_parse_to_the_expected_tree(text, tree):
     [
         ("", "empty guard"),
         ("a &", "missing at the end"),
-        ("(a", r"expected '\)', found the end"),
+        ("(a", r"expected '\)' for column 1, found the end"),
         ("a)", r"unexpected '\)'"),
         ("a b", "unexpected 'b'"),
         ("a $ b", r"unexpected '\$'"),
@@ -85,8 +85,8 @@ def test_rewards_parse_to_the_expected_tree(text, tree):
         ("when", "cannot stand inside"),
         ("a & otherwise", "cannot stand inside"),
         ("d(a) < 1e999", "too large"),
-        ("(" * 10_000 + "a" + ")" * 10_000, "nested more than"),
-        ("!" * 10_000 + "a", "nested more than"),
+        ("(" * 10_000 + "a" + ")" * 10_000, "too deeply nested; split it up"),
+        ("!" * 10_000 + "a", "too deeply nested; split it up"),
         ("1" + " + 1" * 5000 + " > 0", "more than 200 operators"),
         ("__import__('os')", "unexpected"),
         ("a.__class__", "unexpected"),
@@ -180,7 +180,7 @@ def test_code_in_a_reference_file_is_refused_and_does_not_run(tmp_path, code):
     lines[3] = code.format(trap)
     path = tmp_path / "evil.txt"
     path.write_text("\n".join(lines))
-    with pytest.raises(MachineError, match=r"evil\.txt:4: expected \(STATE,STATE,'GUARD'"):
+    with pytest.raises(MachineError, match=r"evil\.txt:4: column 1: expected \(STATE,STATE,'GUARD'"):
         RewardMachine.load(path)
     assert not trap.exists()
 
@@ -192,7 +192,10 @@ def test_code_in_a_reference_file_is_refused_and_does_not_run(tmp_path, code):
         ("# only a comment\n", "empty"),
         ("success end\nu0 -> end when a\n", "no start state; add a line such as 'start u0'"),
         ("start u0\nu0 -> u0 when a\n", "no success state"),
-        ("start u0\nsuccess end\nu0 -> end when (a & b\n", r":3: edge u0 -> end: expected '\)', found the end"),
+        (
+            "start u0\nsuccess end\nu0 -> end when (a & b\n",
+            r":3: edge u0 -> end, column 22: expected '\)'",
+        ),
         ("start u0\nsuccess end\nu0 -> end when a\nu7 -> end when a\n", ":4: state u7 cannot be reached from u0"),
         ("start u0\nsuccess end lost\nu0 -> end when a\n", "state lost cannot be reached"),
         ("start u0\nsuccess end\nu0 -> end when a\nu0 -> u1 when b\n", ":4: no edge leaves state u1"),
@@ -204,22 +207,25 @@ def test_code_in_a_reference_file_is_refused_and_does_not_run(tmp_path, code):
         ("start u0\nsuccess end\nu0 -> end when a\nend -> u0 when a\n", ":4: .*leaves a terminal"),
         ("start end\nsuccess end\nu0 -> end when a\n", "start state end is a terminal"),
         ("start u0\nsuccess end\nfailure end\nu0 -> end when a\n", "both success and failure"),
-        ("start u0\nstart u1\n", ":2: 'start' is given twice"),
-        ("strat u0\n", r":1: unknown statement 'strat' \(did you mean start\?\)"),
-        ("start u0 u1\n", ":1: 'start' takes one word"),
-        ("start\n", ":1: 'start' needs a value"),
-        ("start u0\nscore best\n", ":2: score 'best' is unknown"),
-        ("start ü\n", ":1: state name 'ü'"),
-        ("start u0\nsuccess end\nu0 -> end if a\n", ":3: expected 'STATE -> STATE when GUARD reward VALUE'"),
-        ("start u0\nsuccess end\nu0 -> end when a reward a\n", ":3: edge u0 -> end: expected a number"),
+        ("start u0\nstart u1\n", ":2: column 1: 'start' is given twice"),
+        ("strat u0\n", r":1: column 1: unknown statement 'strat' \(did you mean start\?\)"),
+        ("start u0 u1\n", ":1: column 10: 'start' takes one word"),
+        ("start\n", ":1: column 6: 'start' needs a value"),
+        ("start u0\nscore best\n", ":2: column 7: score 'best' is unknown"),
+        ("start ü\n", ":1: column 7: state name 'ü'"),
+        ("start u0\nsuccess end\nu0 -> end if a\n", ":3: column 11: expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("start u0\nsuccess end\nu0 -> end when a reward a\n", ":3: edge u0 -> end, column 25: expected a number"),
         ("start u0\nsuccess end\nu0 -> end when " + "a & " * 3000 + "a\n", ":3: longer than"),
-        ("0\n", ":1: expected the list of terminal states"),
-        ("0\n(0,1,'a',ConstantRewardFunction(0))\n", ":2: expected the list of terminal states"),
-        ("[2]\n(0,2,'a',ConstantRewardFunction(0))\n", ":1: no start state; the first line must be its number"),
+        ("0\n", ":1: column 1: expected the list of terminal states"),
+        ("0\n(0,1,'a',ConstantRewardFunction(0))\n", ":2: column 1: expected the list of terminal states"),
+        (
+            "[2]\n(0,2,'a',ConstantRewardFunction(0))\n",
+            ":1: column 1: no start state; the first line must be",
+        ),
         ("0\n[]\n(0,1,'a',ConstantRewardFunction(0))\n", "no success state"),
-        ("0\n[1]\n(0,1,'a',ConstantRewardFunction(1e999))\n", ":3: the reward 1e999 is too large"),
-        ("0\n[1]\n(0,1,'a&',ConstantRewardFunction(1))\n", ":3: edge 0 -> 1: something is missing"),
-        ("0\n[1]\n(0,1,'a',RewardControl())\n", ":3: expected"),
+        ("0\n[1]\n(0,1,'a',ConstantRewardFunction(1e999))\n", ":3: column 33: the reward 1e999 is too large"),
+        ("0\n[1]\n(0,1,'a&',ConstantRewardFunction(1))\n", ":3: edge 0 -> 1, column 9: something is missing"),
+        ("0\n[1]\n(0,1,'a',RewardControl())\n", ":3: column 1: expected"),
         ("XX\0", "binary"),
     ],
 )
@@ -228,6 +234,114 @@ def test_bad_machines_are_refused_in_one_line_that_names_file_line_and_cure(text
         RewardMachine.parse(text, "task.rm")
     assert str(caught.value).startswith("task.rm:")
     assert "\n" not in str(caught.value)
+
+
+BAD_GUARDS = [
+    ("a @$ b", r"unexpected '\$'"),
+    ("a @= b", r"unexpected '=' \(write == instead\)"),
+    ("\ta\t@b", "unexpected 'b'"),
+    ("a@)", r"unexpected '\)'"),
+    ("a & @)", r"unexpected '\)'"),
+    ("a &@", "something is missing at the end"),
+    ("b & (a@", r"expected '\)' for column .*, found the end"),
+    ("b | @d(a)", "expected a truth value, found a number"),
+    ("!@(d(a))", "expected a truth value, found a number"),
+    ("  @a + 1 > 2", "expected a number, found a truth value 'a'"),
+    ("1 * @a > 2", "expected a number, found a truth value 'a'"),
+    ("d(a) < -@b", "expected a number, found a truth value 'b'"),
+    ("min(1, @a) > 0", "expected a number, found a truth value 'a'"),
+    ("1 < d(a) @< 3", "comparisons do not chain"),
+    ("a & @dd(a)", "unknown function 'dd'"),
+    ("d( @3)", r"d\(\.\.\.\) needs the name of an object type"),
+    ("d(a @b)", r"expected '\)', found 'b'"),
+    ("a & @when", "the word 'when' cannot stand inside"),
+    ("d(a) < @1e999", "the number 1e999 is too large"),
+    ("1" + " + 1" * 200 + " @+ 1 > 0", "an expression with more than 200 operators"),
+    ("(" * 30 + "@((a" + ")" * 32, "too deeply nested"),
+    ("!" * 30 + "@!a", "too deeply nested"),
+    ("a & @" + "x" * 41, "the name x{40}... is longer than 40 characters"),
+    ("a & @to_go() < 3", r"to_go\(\) stands in a guard; only rewards may read it"),
+]  # @ marks the column that the message must name
+
+
+@pytest.mark.parametrize(("marked", "message"), BAD_GUARDS)
+def test_messages_about_guards_name_the_column(marked, message):
+    text, column = marked.replace("@", ""), marked.index("@") + 1
+    with pytest.raises(MachineError, match=rf"^guard '.*', column {column}: {message}"):
+        parse_guard(text)
+    for before, after in [
+        ("u0 -> end when ", ""),
+        ("u0 -> end when ", "  # when a (comment)"),
+        (" \t u0->end\twhen\t ", "\treward 1"),
+        ("u0 -> end when ", " # reward 3"),
+    ]:
+        with pytest.raises(MachineError, match=rf"m:3: edge u0 -> end, column {len(before) + column}: {message}"):
+            RewardMachine.parse(f"start u0\nsuccess end\n{before}{text}{after}\n", "m")
+    for before, after in [("(0,1,'", "',"), ('\t( 0, 1 , "', '" ,  ')]:
+        with pytest.raises(MachineError, match=rf"m:3: edge 0 -> 1, column {len(before) + column}: {message}"):
+            RewardMachine.parse(f"0 # start\n[1]\n{before}{text}{after}ConstantRewardFunction(0)) # x\n", "m")
+
+
+@pytest.mark.parametrize(
+    ("marked", "message"),
+    [
+        ("@a", "expected a number, found a truth value 'a'"),
+        ("@to_go", r"expected a number, found a truth value 'to_go' \(write to_go\(\)\)"),
+        ("1 -@", "something is missing at the end"),
+        ("10 - 2*d(b) @!", "unexpected '!'"),
+        ("2 * @(a | b)", "expected a number, found a truth value"),
+        ("to_go(@a)", r"expected '\)', found 'a'"),
+    ],
+)
+def test_messages_about_rewards_name_the_column(marked, message):
+    text, column = marked.replace("@", ""), marked.index("@") + 1
+    with pytest.raises(MachineError, match=rf"^reward '.*', column {column}: {message}"):
+        parse_reward(text)
+    for before, after in [("u0 -> end when a reward ", ""), ("  u0->end\totherwise\treward\t", "\t# reward 3")]:
+        with pytest.raises(MachineError, match=rf"m:3: edge u0 -> end, column {len(before) + column}: {message}"):
+            RewardMachine.parse(f"start u0\nsuccess end\n{before}{text}{after}\n", "m")
+
+
+@pytest.mark.parametrize(
+    ("marked", "message"),
+    [
+        ("@strat u0", "unknown statement 'strat'"),
+        ("start u0 @u1", "'start' takes one word, not 2"),
+        ("start@", "'start' needs a value"),
+        ("start  @ü", "state name 'ü'"),
+        ("success end lost\t@end", "'success' names a state twice"),
+        ("score @best", "score 'best' is unknown"),
+        ("potential\t@0", "potential '0': must be a number above 0"),
+        ("@ü -> end when a", "state name 'ü'"),
+        ("u0->@ü when a", "state name 'ü'"),
+        ("u0 -> end @if a", "expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("u0 -> end @otherwise a", "expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("u0 -> end@", "expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("u0 ->@", "expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("@-> end when a", "expected 'STATE -> STATE when GUARD reward VALUE'"),
+        ("u0 -> end when@", "an empty guard"),
+        ("u0 -> end when a reward@", "an empty reward"),
+    ],
+)
+def test_messages_about_statements_name_the_column(marked, message):
+    for before, after in [("", ""), ("\t  ", ""), ("", "   # -> when a"), (" ", "\t# reward 1")]:
+        column = len(before) + marked.index("@") + 1
+        with pytest.raises(MachineError, match=rf"m:2: (edge u0 -> end, )?column {column}: {message}"):
+            RewardMachine.parse(f"# a comment\n{before}{marked.replace('@', '')}{after}\n", "m")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("\t(0,1)", "1: column 2: no start state"),
+        ("0\n  2", "2: column 3: expected the list of terminal states"),
+        ("0\n[1]\n (0,1,'a',print())", r"3: column 2: expected \(STATE,STATE"),
+        ("0\n[1]\n (0,1,'a',ConstantRewardFunction( 1e999))", "3: column 35: the reward 1e999 is too large"),
+    ],
+)
+def test_messages_about_files_of_the_reference_name_the_column(text, place):
+    with pytest.raises(MachineError, match=f"m:{place}"):
+        RewardMachine.parse(text, "m")
 
 
 def test_every_kind_of_sequence_pays_what_the_paper_says():

@@ -23,15 +23,17 @@ from fastrm.errors import MachineError
 from fastrm.machines import reward_kinds
 from fastrm.machines.automaton import DONE, TooManyStates, explore, smallest
 from fastrm.machines.language.draft import Draft
+from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import Payment
 
 MAX_STATES = 2000
 MAX_LENGTH = 2000
-MAX_DEPTH = 40
+MAX_DEPTH = 240  # levels of the grammar; parentheses are five
 UNARY = {"!": "not", "X": "strong next", "N": "weak next", "F": "eventually", "G": "always"}
 BINARY = {"U": "until", "R": "release", "W": "weak until"}
 _LEVELS = (("<->",), ("->",), ("|",), ("&",), tuple(BINARY))
-_TOKEN = re.compile(r"\s*(<->|->|[A-Za-z_]\w*|[!&|()]|\S)")
+_TOKEN = r"(?P<sign><->|->)|(?P<name>[A-Za-z_]\w*)"
+_KNOWN = "operators are ! & | -> <-> X N F G U R W, propositions single letters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,73 +62,46 @@ def parse(text: str) -> Formula:
     return _Parser(text).parse()
 
 
-class _Parser:
-    """Recursive descent over tokens that know their place."""
+class _Parser(Tokens):
+    """Recursive descent over the tokens of a formula."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str) or len(text) > MAX_LENGTH:
             raise MachineError(f"a formula is text of at most {MAX_LENGTH} characters")
-        self.text = text
-        self.tokens = [(m[1], m.start(1)) for m in _TOKEN.finditer(text)]
-        self.at, self.depth = 0, 0
+        super().__init__(text, _TOKEN, f"formula {text[:60]!r}", deepest=MAX_DEPTH, known=_KNOWN)
 
     def parse(self) -> Formula:
         formula = self.level(0)
-        if self.at < len(self.tokens):
-            raise self.error("expected an operator or the end")
+        if self.peek():
+            raise self.missing("an operator or the end")
         return _normal(formula, True)
-
-    def peek(self) -> str:
-        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
-
-    def error(self, what: str) -> MachineError:
-        found, column = self.tokens[self.at] if self.at < len(self.tokens) else ("the end", len(self.text))
-        known = "operators are ! & | -> <-> X N F G U R W, propositions single letters"
-        return MachineError(f"formula, column {column + 1}: {what}, found {found!r}; {known}")
 
     def level(self, k: int) -> Formula:
         if k == len(_LEVELS):
             return self.unary()
-        self.depth += 1
-        if self.depth > 6 * MAX_DEPTH:
-            raise self.error("too deeply nested")
-        left = self.level(k + 1)
-        if self.peek() in _LEVELS[k]:
-            sign = self.peek()
-            self.at += 1
-            right = self.level(k if sign in ("->", *BINARY) else k + 1)  # these group to the right
-            left = Formula(sign, (left, right))
-            while self.peek() in _LEVELS[k]:
-                sign = self.peek()
-                self.at += 1
-                left = Formula(sign, (left, self.level(k + 1)))
-        self.depth -= 1
-        return left
+        with self.deeper():
+            left = self.level(k + 1)
+            if sign := self.accept(*_LEVELS[k]):
+                right = self.level(k if sign in ("->", *BINARY) else k + 1)  # these group to the right
+                left = Formula(sign, (left, right))
+                while sign := self.accept(*_LEVELS[k]):
+                    left = Formula(sign, (left, self.level(k + 1)))
+            return left
 
     def unary(self) -> Formula:
-        token = self.peek()
-        if token in UNARY:
-            self.at += 1
-            self.depth += 1
-            if self.depth > 6 * MAX_DEPTH:
-                raise self.error("too deeply nested")
-            inner = self.unary()
-            self.depth -= 1
-            return Formula(token, (inner,))
-        if token == "(":
-            self.at += 1
+        place = self.place()
+        if sign := self.accept(*UNARY):
+            with self.deeper():
+                return Formula(sign, (self.unary(),))
+        if self.accept("("):
             inner = self.level(0)
-            if self.peek() != ")":
-                raise self.error("expected )")
-            self.at += 1
+            self.expect(")", place)
             return inner
-        if token in ("true", "false"):
-            self.at += 1
-            return Formula(token)
-        if re.fullmatch(r"[a-z]|H", token):
-            self.at += 1
-            return Formula("is", name=token)
-        raise self.error("expected a formula")
+        if word := self.accept("true", "false"):
+            return Formula(word)
+        if re.fullmatch(r"[a-z]|H", self.peek()):
+            return Formula("is", name=self.take())
+        raise self.missing("a formula")
 
 
 def _normal(f: Formula, positive: bool) -> Formula:

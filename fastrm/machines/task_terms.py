@@ -25,13 +25,14 @@ from dataclasses import dataclass
 
 from fastrm.errors import MachineError
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
+from fastrm.machines.language.tokens import Tokens
 
 MAX_TARGETS = 10
 MAX_STATES = 1024
 MAX_REPEATS = 100
 MAX_LENGTH = 1000
 MAX_DEPTH = 30
-_TOKEN = re.compile(r"\s*([0-9]+|.)", re.DOTALL)
+_TOKEN = r"(?P<number>[0-9]+)"
 _KNOWN = "operators are - (then), { , } (any order), | (or), N* (repeat), ( ), and at the end of all !n (avoid)"
 
 
@@ -136,15 +137,14 @@ def _size(term: Term) -> int:
     return sum(map(_size, term.parts)) if isinstance(term, InTurn | AnyOrder) else 1
 
 
-class _Parser:
-    """Recursive descent over tokens that know their place."""
+class _Parser(Tokens):
+    """Recursive descent over the tokens of a task."""
 
     def __init__(self, text: str, objects: Mapping[str, int] | None) -> None:
         if not isinstance(text, str) or len(text) > MAX_LENGTH:
             raise MachineError(f"a task is a text of at most {MAX_LENGTH} characters, such as a-{{b,c}}-d")
-        self.text, self.objects = text, objects
-        self.tokens = [(m[1], m.start(1)) for m in _TOKEN.finditer(text) if m[1].strip()]
-        self.at, self.depth, self.widest = 0, 0, 0
+        super().__init__(text, _TOKEN, f"task {text[:60]!r}", deepest=MAX_DEPTH, known=_KNOWN)
+        self.objects, self.widest = objects, 0
         self.asked: dict[str, int] = {}
         self.counted: set[str] = set()
 
@@ -154,14 +154,14 @@ class _Parser:
         avoided: dict[str, int] = {}
         while self.accept("!"):
             place = self.place()
-            letter = self.letter("after ! expected the letter to avoid")
+            letter = self.letter("the letter to avoid after !")
             if letter in self.asked:
                 raise self.error(
                     f"{letter!r} is to be avoided, but the task asks for it in column {self.asked[letter] + 1}", place
                 )
             avoided[letter] = place
-        if self.at < len(self.tokens):
-            raise self.error(f"unexpected {self.token()!r}; {_KNOWN}", self.place())
+        if self.peek():
+            raise self.error(f"unexpected {self.peek()[:40]!r}; {_KNOWN}")
         return term, avoided
 
     def choice(self) -> Term:
@@ -178,25 +178,20 @@ class _Parser:
 
     def part(self) -> Term:
         place = self.place()
-        if re.fullmatch("[0-9]+", self.token()):
+        if self.kind() == "number":
             return self.repeat(place)
         if self.accept("("):
             return self.inside(self.choice, ")", place)
         if self.accept("{"):
             return self.inside(lambda: self.any_order(place), "}", place)
-        letter = self.letter("expected a lower-case letter (or H), a number, ( or {")
+        letter = self.letter("a lower-case letter (or H), a number, ( or {")
         self.asked.setdefault(letter, place)
         return Visit(letter)
 
     def inside(self, read: Callable[[], Term], close: str, place: int) -> Term:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.error(f"nested more than {MAX_DEPTH} deep", place)
-        term = read()
-        self.depth -= 1
-        if not self.accept(close):
-            found = repr(self.token()) if self.token() else "the end"
-            raise self.error(f"expected {close} for column {place + 1}, found {found}; {_KNOWN}", self.place())
+        with self.deeper(place):
+            term = read()
+        self.expect(close, place)
         return term
 
     def any_order(self, place: int) -> Term:
@@ -213,9 +208,8 @@ class _Parser:
         return parts[0] if len(parts) == 1 else AnyOrder(frozenset(parts))
 
     def repeat(self, place: int) -> Term:
-        digits = self.token()
+        digits = self.take()
         count = int(digits) if len(digits) < 10 else MAX_REPEATS + 1
-        self.at += 1
         if not 1 <= count <= MAX_REPEATS:
             raise self.error(f"{digits[:10]}*: repeat from 1 to {MAX_REPEATS} times", place)
         if not self.accept("*"):
@@ -240,23 +234,7 @@ class _Parser:
             return [letter]
         return [f"{letter}{k}" for k in range(1, self.objects[letter] + 1)]
 
-    def letter(self, otherwise: str) -> str:
-        token = self.token()
-        if not re.fullmatch(r"[a-z]|H", token):
-            found = repr(token) if token else "the end"
-            raise self.error(f"{otherwise}, found {found}; {_KNOWN}", self.place())
-        self.at += 1
-        return token
-
-    def token(self) -> str:
-        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
-
-    def place(self) -> int:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
-
-    def accept(self, sign: str) -> bool:
-        self.at += (found := self.token() == sign)
-        return found
-
-    def error(self, what: str, place: int) -> MachineError:
-        return MachineError(f"task {self.text[:60]!r}, column {place + 1}: {what}")
+    def letter(self, wanted: str) -> str:
+        if not re.fullmatch(r"[a-z]|H", self.peek()):
+            raise self.missing(wanted)
+        return self.take()

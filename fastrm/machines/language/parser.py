@@ -17,7 +17,6 @@ Nothing is ever passed to the Python interpreter.
 from __future__ import annotations
 
 import math
-import re
 
 from fastrm.errors import MachineError, did_you_mean
 from fastrm.machines.language.expressions import (
@@ -37,193 +36,164 @@ from fastrm.machines.language.expressions import (
     Truth,
     Unary,
     is_truth,
-    leaves,
     write,
 )
+from fastrm.machines.language.tokens import Tokens
 
 MAX_NAME = 40
 MAX_DEPTH = 30  # ten Python frames a level in the parser
 MAX_OPERATORS = 200  # arithmetic operators nest to the left, a frame each when evaluated
 
 _MEANT = {"and": "&", "or": "|", "not": "!", "=": "==", "&": "a single &", "|": "a single |", "^": "* or &"}
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign><=|>=|==|!=|[<>&|!()+\-*/,]))"
+_TOKEN = (
+    r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign><=|>=|==|!=|[<>&|!()+\-*/,])"
 )
+_WORDS = {"truth": "a truth value", "number": "a number"}
 
 
-def parse_guard(text: str) -> Guard:
-    """Read a guard.
+def parse_guard(text: str, what: str = "", offset: int = 0) -> Guard:
+    """Read a guard; messages call it `what`, and count columns from `offset` places before it.
 
     >>> parse_guard("a & !b")
     Chain(sign='&', operands=(Proposition(name='a'), Unary(sign='!', operand=Proposition(name='b'))))
     """
     if text.strip() == "otherwise":
         return Otherwise()
-    guard = _Parser(text).whole("truth")
-    if TO_GO in leaves(guard):
-        raise MachineError(f"to_go() stands in the guard {text.strip()[:200]!r}; only rewards may read it")
-    return guard
+    return _Parser(text, "guard", what, offset).whole("truth")
 
 
-def parse_reward(text: str) -> Expression:
-    """Read a reward.
+def parse_reward(text: str, what: str = "", offset: int = 0) -> Expression:
+    """Read a reward; messages call it `what`, and count columns from `offset` places before it.
 
     >>> parse_reward("10 - 2*d(b)").left
     Number(value=10.0)
     """
-    return _Parser(text).whole("number")
+    return _Parser(text, "reward", what, offset).whole("number")
 
 
-class _Parser:
+class _Parser(Tokens):
     """Recursive descent over the tokens of one expression."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens: list[tuple[str, str, int]] = []
-        self.at = 0
-        self.depth = 0
+    def __init__(self, text: str, role: str, what: str, offset: int) -> None:
+        super().__init__(text, _TOKEN, what or f"{role} {text.strip()[:60]!r}", deepest=MAX_DEPTH, offset=offset)
+        self.role = role
         self.operators = 0
-        position = 0
-        text = text.rstrip()
-        while position < len(text):
-            match = _TOKEN.match(text, position)
-            if match is None:
-                rest = text[position:].lstrip()
-                raise self.unexpected(rest[0])
-            kind = match.lastgroup or ""
-            if kind == "name" and len(match[kind]) > MAX_NAME:
-                raise MachineError(f"the name {match[kind][:MAX_NAME]}... is longer than {MAX_NAME} characters")
-            self.tokens.append((kind, match[kind], match.start(kind)))
-            position = match.end()
+        for kind, word, place in self.tokens:
+            if kind == "other":
+                raise self.unexpected(word, place)
+            if kind == "name" and len(word) > MAX_NAME:
+                raise self.error(f"the name {word[:MAX_NAME]}... is longer than {MAX_NAME} characters", place)
 
     def whole(self, wanted: str) -> Expression:
         if not self.tokens:
-            raise MachineError(f"an empty {'guard' if wanted == 'truth' else 'reward'}; write e.g. 'true' or '0'")
-        node = self.chain("|")
-        if self.at < len(self.tokens):
-            raise self.unexpected(self.tokens[self.at][1])
-        return self.typed(node, wanted)
+            raise self.error(f"an empty {self.role}; write e.g. 'true' or '0'")
+        part = self.place(), self.chain("|")
+        if self.peek():
+            raise self.unexpected(self.peek(), self.place())
+        return self.typed(wanted, *part)
 
-    def unexpected(self, word: str) -> MachineError:
+    def unexpected(self, word: str, place: int) -> MachineError:
         hint = f" (write {_MEANT[word]} instead)" if word in _MEANT else ""
-        return self.error(f"unexpected {word!r}{hint}")
+        return self.error(f"unexpected {word[:MAX_NAME]!r}{hint}", place)
 
-    def error(self, message: str) -> MachineError:
-        return MachineError(f"{message} in {self.text.strip()[:200]!r}")
-
-    def typed(self, node: Expression, wanted: str) -> Expression:
+    def typed(self, wanted: str, place: int, node: Expression) -> Expression:
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
-            words = {"truth": "a truth value", "number": "a number"}
             hint = " (write to_go())" if node == Proposition(TO_GO.function) else ""
-            raise self.error(f"expected {words[wanted]}, found {words[found]} {write(node)[:40]!r}{hint}")
+            message = f"expected {_WORDS[wanted]}, found {_WORDS[found]} {write(node)[:MAX_NAME]!r}{hint}"
+            raise self.error(message, place)
         return node
-
-    def accept(self, *signs: str) -> str | None:
-        if self.at < len(self.tokens) and self.tokens[self.at][0] != "number" and self.tokens[self.at][1] in signs:
-            self.at += 1
-            return self.tokens[self.at - 1][1]
-        return None
-
-    def expect(self, sign: str) -> None:
-        if not self.accept(sign):
-            found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "the end"
-            raise self.error(f"expected {sign!r}, found {found}")
-
-    def deeper(self, by: int = 1) -> None:
-        self.depth += by
-        if self.depth > MAX_DEPTH:
-            raise MachineError(f"an expression nested more than {MAX_DEPTH} deep; split it up")
 
     def chain(self, sign: str) -> Expression:
-        operands = [self.chain("&") if sign == "|" else self.negation()]
-        while self.accept(sign):
-            operands.append(self.chain("&") if sign == "|" else self.negation())
-        if len(operands) == 1:
-            return operands[0]
-        return Chain(sign, tuple(self.typed(operand, "truth") for operand in operands))
+        parts: list[tuple[int, Expression]] = []
+        while not parts or self.accept(sign):
+            parts.append((self.place(), self.chain("&") if sign == "|" else self.negation()))
+        if len(parts) == 1:
+            return parts[0][1]
+        return Chain(sign, tuple(self.typed("truth", *part) for part in parts))
 
     def negation(self) -> Expression:
-        if self.accept("!"):
-            self.deeper()
-            operand = self.typed(self.negation(), "truth")
-            self.deeper(-1)
-            return Unary("!", operand)
-        return self.comparison()
+        place = self.place()
+        if not self.accept("!"):
+            return self.comparison()
+        with self.deeper(place):
+            return Unary("!", self.typed("truth", self.place(), self.negation()))
 
     def comparison(self) -> Expression:
-        left = self.arithmetic("+", "-")
+        left = self.place(), self.arithmetic("+", "-")
         sign = self.accept(*COMPARE)
-        if sign is None:
-            return left
-        right = self.arithmetic("+", "-")
-        if self.accept(*COMPARE):
+        if not sign:
+            return left[1]
+        right = self.place(), self.arithmetic("+", "-")
+        if self.peek() in COMPARE:
             raise self.error("comparisons do not chain; join two with '&'")
-        return Binary(sign, self.typed(left, "number"), self.typed(right, "number"))
+        return Binary(sign, self.typed("number", *left), self.typed("number", *right))
 
     def arithmetic(self, *signs: str) -> Expression:
-        node = self.arithmetic("*", "/") if "+" in signs else self.minus()
-        while sign := self.accept(*signs):
+        first, node = self.place(), self.operand(signs)
+        while self.peek() in signs:
             self.operators += 1
             if self.operators > MAX_OPERATORS:
-                raise MachineError(f"an expression with more than {MAX_OPERATORS} operators; split it up")
-            right = self.arithmetic("*", "/") if "+" in signs else self.minus()
-            node = Binary(sign, self.typed(node, "number"), self.typed(right, "number"))
+                raise self.error(f"an expression with more than {MAX_OPERATORS} operators; split it up")
+            sign, place = self.take(), self.place()
+            right = self.operand(signs)
+            node = Binary(sign, self.typed("number", first, node), self.typed("number", place, right))
         return node
 
+    def operand(self, signs: tuple[str, ...]) -> Expression:
+        return self.arithmetic("*", "/") if "+" in signs else self.minus()
+
     def minus(self) -> Expression:
+        place = self.place()
         if not self.accept("-"):
             return self.atom()
-        self.deeper()
-        operand = self.typed(self.minus(), "number")
-        self.deeper(-1)
+        with self.deeper(place):
+            operand = self.typed("number", self.place(), self.minus())
         return Number(-operand.value) if isinstance(operand, Number) and operand.value else Unary("-", operand)
 
     def atom(self) -> Expression:
-        if self.at == len(self.tokens):
+        kind, place = self.kind(), self.place()
+        word = self.take()
+        if not word:
             raise self.error("something is missing at the end")
-        kind, text, _ = self.tokens[self.at]
-        self.at += 1
         if kind == "number":
-            value = float(text)
+            value = float(word)
             if not math.isfinite(value):
-                raise self.error(f"the number {text} is too large")
+                raise self.error(f"the number {word[:MAX_NAME]} is too large", place)
             return Number(value)
-        if text == "(":
-            self.deeper()
-            node = self.chain("|")
-            self.deeper(-1)
-            self.expect(")")
+        if word == "(":
+            with self.deeper(place):
+                node = self.chain("|")
+            self.expect(")", place)
             return node
         if kind == "sign":
-            raise self.unexpected(text)
-        if text in ("true", "false"):
-            return Truth(text == "true")
-        if text in RESERVED:
-            raise self.error(f"the word {text!r} cannot stand inside an expression")
-        return self.call(text) if self.accept("(") else Proposition(text)
+            raise self.unexpected(word, place)
+        if word in ("true", "false"):
+            return Truth(word == "true")
+        if word in RESERVED:
+            raise self.error(f"the word {word!r} cannot stand inside an expression", place)
+        return self.call(word, place) if self.accept("(") else Proposition(word)
 
-    def call(self, function: str) -> Expression:
+    def call(self, function: str, place: int) -> Expression:
         if function in FOLDS:
-            self.deeper()
-            operands = [self.typed(self.chain("|"), "number")]
-            while self.accept(","):
-                operands.append(self.typed(self.chain("|"), "number"))
-            self.deeper(-1)
+            with self.deeper(place):
+                operands = [self.typed("number", self.place(), self.chain("|"))]
+                while self.accept(","):
+                    operands.append(self.typed("number", self.place(), self.chain("|")))
             self.expect(")")
             return Chain(function, tuple(operands))
         known = (*FEATURES, *FOLDS)
         if function not in known:
-            raise self.error(
-                f"unknown function {function!r}{did_you_mean(function, known)}; there are {', '.join(known)}"
-            )
+            near = did_you_mean(function, known)
+            raise self.error(f"unknown function {function!r}{near}; there are {', '.join(known)}", place)
         if function == TO_GO.function:
+            if self.role == "guard":
+                raise self.error(f"{function}() stands in a guard; only rewards may read it", place)
             self.expect(")")
             return TO_GO
-        if self.at == len(self.tokens) or self.tokens[self.at][0] != "name" or self.tokens[self.at][1] in RESERVED:
+        if self.kind() != "name" or self.peek() in RESERVED:
             raise self.error(f"{function}(...) needs the name of an object type")
-        name = self.tokens[self.at][1]
-        self.at += 1
+        name = self.take()
         self.expect(")")
         return Feature(function, name)

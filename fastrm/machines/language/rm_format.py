@@ -28,9 +28,12 @@ from fastrm.errors import MachineError, did_you_mean, place
 from fastrm.machines.language.draft import Draft, Edge
 from fastrm.machines.language.expressions import Number, Otherwise, write
 from fastrm.machines.language.parser import parse_guard, parse_reward
+from fastrm.machines.language.tokens import Statement, fault, statements
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 _EDGE = re.compile(r"(\S+)\s*->\s*(\S+)\s+(?:when\b(?P<guard>.*?)|otherwise)\s*(?:\breward\b(?P<reward>.*))?")
+_ENDS = re.compile(r"(?:\S+\s*->\s*(?:\S+\s*)?)?")
+"""As much of an edge as there is before `when` or `otherwise`."""
 _KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potential")
 
 
@@ -38,17 +41,14 @@ def read(text: str, source: str) -> Draft:
     """Read the text of a ``.rm`` file."""
     fields: dict[str, list[str]] = {}
     edges: list[Edge] = []
-    for number, raw in enumerate(text.split("\n"), start=1):
-        line = raw.split("#", 1)[0].strip()
-        if not line:
-            continue
+    for statement in statements(text):
         try:
-            if "->" in line:
-                edges.append(_read_edge(line, number))
+            if "->" in statement.text:
+                edges.append(_read_edge(statement))
             else:
-                _read_field(line, fields)
+                _read_field(statement, fields)
         except MachineError as problem:
-            raise MachineError(f"{place(source, number)}{problem}") from None
+            raise MachineError(f"{place(source, statement.number)}{problem}") from None
     if not fields.get("start"):
         raise MachineError(f"{source}: no start state; add a line such as 'start u0'")
     start = fields["start"][0]
@@ -61,64 +61,64 @@ def read(text: str, source: str) -> Draft:
         success=success,
         failure=failure,
         score=cast(Literal["task", "own"], fields.get("score", ["task"])[0]),
-        potential=_positive(fields["potential"][0]) if "potential" in fields else 0.0,
+        potential=float(fields["potential"][0]) if "potential" in fields else 0.0,
         name=" ".join(fields.get("name", ())),
         source=source,
     )
 
 
-def _read_edge(line: str, number: int) -> Edge:
-    match = _EDGE.fullmatch(line)
+def _read_edge(statement: Statement) -> Edge:
+    line, begin = statement.text, statement.place
+    match = _EDGE.fullmatch(line, begin)
     if match is None:
-        raise MachineError("expected 'STATE -> STATE when GUARD reward VALUE' (or 'otherwise' for 'when GUARD')")
-    source, target = _state(match[1]), _state(match[2])
-    guard, reward = match["guard"], match["reward"]
-    try:
-        return Edge(
-            source,
-            target,
-            Otherwise() if guard is None else parse_guard(guard),
-            Number(0.0) if reward is None else parse_reward(reward),
-            number,
-        )
-    except MachineError as problem:
-        raise MachineError(f"edge {source} -> {target}: {problem}") from None
+        stuck = cast(re.Match[str], _ENDS.match(line, begin)).end()
+        raise fault("expected 'STATE -> STATE when GUARD reward VALUE' (or 'otherwise' for 'when GUARD')", stuck)
+    for group in (1, 2):
+        _check_state(match[group], match.start(group))
+    edge, guard, reward = f"edge {match[1]} -> {match[2]}", match["guard"], match["reward"]
+    return Edge(
+        match[1],
+        match[2],
+        Otherwise() if guard is None else parse_guard(guard, edge, match.start("guard")),
+        Number(0.0) if reward is None else parse_reward(reward, edge, match.start("reward")),
+        statement.number,
+    )
 
 
-def _read_field(line: str, fields: dict[str, list[str]]) -> None:
-    keyword, *words = line.split()
+def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
+    (keyword, begin), *words = [(match[0], match.start()) for match in re.finditer(r"\S+", statement.text)]
     if keyword not in _KEYWORDS:
-        raise MachineError(
+        raise fault(
             f"unknown statement {keyword[:40]!r}{did_you_mean(keyword, _KEYWORDS)}; "
-            f"expected {', '.join(_KEYWORDS)} or an edge 'u0 -> u1 when a reward 0'"
+            f"expected {', '.join(_KEYWORDS)} or an edge 'u0 -> u1 when a reward 0'",
+            begin,
         )
     if keyword in fields:
-        raise MachineError(f"{keyword!r} is given twice; keep one line")
+        raise fault(f"{keyword!r} is given twice; keep one line", begin)
     if not words:
-        raise MachineError(f"{keyword!r} needs a value")
+        raise fault(f"{keyword!r} needs a value", len(statement.text))
     if keyword in ("start", "score", "potential") and len(words) > 1:
-        raise MachineError(f"{keyword!r} takes one word, not {len(words)}")
-    if keyword == "score" and words[0] not in ("task", "own"):
-        raise MachineError(f"score {words[0][:40]!r} is unknown; expected task or own")
-    if keyword == "potential":
-        _positive(words[0])
-    if keyword in ("states", "start", "success", "failure"):
-        words = [_state(word) for word in words]
-        if len(set(words)) < len(words):
-            raise MachineError(f"{keyword!r} names a state twice")
-    fields[keyword] = words
+        raise fault(f"{keyword!r} takes one word, not {len(words)}", words[1][1])
+    for i, (word, where) in enumerate(words):
+        if keyword == "score" and word not in ("task", "own"):
+            raise fault(f"score {word[:40]!r} is unknown; expected task or own", where)
+        if keyword == "potential":
+            _check_positive(word, where)
+        if keyword in ("states", "start", "success", "failure"):
+            _check_state(word, where)
+            if word in dict(words[:i]):
+                raise fault(f"{keyword!r} names a state twice", where)
+    fields[keyword] = [word for word, _ in words]
 
 
-def _positive(word: str) -> float:
-    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", word) or not 0 < (value := float(word)) <= 1e100:
-        raise MachineError(f"potential {word[:40]!r}: must be a number above 0 and at most 1e100")
-    return value
+def _check_positive(word: str, where: int) -> None:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", word) or not 0 < float(word) <= 1e100:
+        raise fault(f"potential {word[:40]!r}: must be a number above 0 and at most 1e100", where)
 
 
-def _state(word: str) -> str:
+def _check_state(word: str, where: int) -> None:
     if not _NAME.fullmatch(word):
-        raise MachineError(f"state name {word[:40]!r}: use at most 40 letters, digits and underscores")
-    return word
+        raise fault(f"state name {word[:40]!r}: use at most 40 letters, digits and underscores", where)
 
 
 def write_machine(draft: Draft) -> str:
