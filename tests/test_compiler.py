@@ -9,6 +9,8 @@ import pytest
 from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines import KINDS
+from fastrm.machines.language import FEATURES, FeatureKind, parse_guard
+from fastrm.problems import Terrain
 from fastrm.problems.events import _Classes
 
 import naive
@@ -177,6 +179,30 @@ def test_a_reward_that_is_not_finite_is_refused():
     text = "start u0\nsuccess end\nu0 -> end when a reward 1/d(a)\nu0 -> u0 otherwise\n"
     with pytest.raises(MachineError, match=r"x\.rm:3: edge u0 -> end \(when a\) pays no finite reward on a"):
         compile(ROOM, RewardMachine.parse(text, "x.rm"))
+
+
+@pytest.mark.parametrize(
+    ("row", "measure"),
+    [
+        (FeatureKind("near", True, True, "after", "near", "x is a step away"), lambda t, x: t.distance(x) < 2),
+        (FeatureKind("row", False, False, "before", "row", "the row it left"), lambda t: t.cells[:, 0]),
+        (FeatureKind("up", True, False, "move", "up", "it tried to go up"), lambda t: 0 * t.next_s + [1, 0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_a_row_and_a_method_of_terrain_are_a_feature(monkeypatch, row, measure):
+    monkeypatch.setitem(FEATURES, row.name, row)
+    monkeypatch.setattr(Terrain, row.measure, measure, raising=False)
+    written = row.written.replace("x", "b")
+    guard = written if row.is_truth else f"{written} == 1"
+    text = f"start u0\nsuccess end\nu0 -> end when {guard} & a1 reward 1\nu0 -> u0 otherwise reward -1\n"
+    problem = compile(ROOM, RewardMachine.parse(text))
+    tables, terrain = problem.tables, problem.terrain
+    value = measure(terrain, *["b"] * row.takes_object)
+    of_moves = {"after": value[tables.next_s], "before": value[:, None], "move": value}[row.known]
+    expected = np.where(terrain.stands_on("a1")[tables.next_s] & (of_moves == 1), 1.0, -1.0)
+    assert (tables.reward[tables.event, 0] == expected).all() and len(set(expected.ravel())) == 2
+    with pytest.raises(MachineError, match=f"unknown function .*there are .*{row.name}"):
+        parse_guard("nothing(a)")
 
 
 def test_unknown_profiles_and_metrics_are_refused():

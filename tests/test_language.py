@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from fastrm import ConfigError, MachineError, RewardMachine
 from fastrm.machines.language import (
+    FEATURES,
     Binary,
     Chain,
     Feature,
@@ -101,6 +102,11 @@ def test_bad_guards_are_refused(text, message):
 def test_a_reward_that_is_a_truth_value_is_refused():
     with pytest.raises(MachineError, match="expected a number, found a truth value"):
         parse_reward("a")
+
+
+def test_the_page_on_the_language_knows_every_feature():
+    page = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
+    assert [name for name in FEATURES if f"`{name}(" not in page] == []
 
 
 names = st.sampled_from(["a", "b", "gold"])

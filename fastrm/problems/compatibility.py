@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
 from fastrm.machines import RewardMachine
-from fastrm.machines.language import TO_GO, Chain, Edge, Feature, Guard, Proposition, Unary, leaves
+from fastrm.machines.language import FEATURES, Chain, Edge, Feature, Guard, Proposition, Unary, leaves, write
 from fastrm.problems.events import Leaf
 from fastrm.problems.terrain import Terrain
 
@@ -27,15 +27,18 @@ def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> Non
     for machine in machines:
         for edge in machine.edges:
             for leaf in _leaves_of(edge):
-                if leaf == TO_GO:
-                    continue
-                missing = not terrain.objects(leaf.name)
-                walled_off = terrain.metric == "geodesic" and not missing and not terrain.reachable(leaf.name)
-                if isinstance(leaf, Feature) and (missing or walled_off):
+                if isinstance(leaf, Feature) and not _measurable(leaf, terrain):
                     raise MachineError(
                         f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
-                        f"{leaf.function}({leaf.name}); {_offers(terrain, leaf.name)}"
+                        f"{write(leaf)}; {_offers(terrain, leaf.name)}"
                     )
+
+
+def _measurable(leaf: Feature, terrain: Terrain) -> bool:
+    """Say whether the map has such objects and, where distances go around walls, a way to one of them."""
+    if not FEATURES[leaf.function].takes_object:
+        return True
+    return terrain.reachable(leaf.name) if terrain.metric == "geodesic" else bool(terrain.objects(leaf.name))
 
 
 def _offers(terrain: Terrain, name: str) -> str:

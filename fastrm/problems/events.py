@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.machines.language import TO_GO, Feature, Proposition, write
+from fastrm.machines.language import FEATURES, Feature, Proposition, write
 from fastrm.problems.terrain import Terrain
 from fastrm.worlds import ACTIONS
 
@@ -60,6 +60,7 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
     """
     after, before = _Classes(len(terrain.cells)), _Classes(len(terrain.cells))
     moves = _Classes(terrain.next_s.size)
+    parted = {"after": after, "before": before, "move": moves}
     sources: list[tuple[Leaf, str, Array]] = []
     propositions = [leaf for leaf in leaves if isinstance(leaf, Proposition)]
     labels = np.zeros(len(terrain.cells), dtype=np.int64)
@@ -70,15 +71,11 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
         sources.append((proposition, "after", here))
     after.split(labels, len(propositions) + 1)
     for leaf in leaves:
-        if isinstance(leaf, Feature) and leaf.function in ("d", "d_before"):
-            distance = terrain.distance(leaf.name)
-            where = "after" if leaf.function == "d" else "before"
-            (after if where == "after" else before).split(distance, int(distance.max()) + 1)
-            sources.append((leaf, where, distance.astype(np.float64)))  # rewards multiply distances
-        elif isinstance(leaf, Feature) and leaf != TO_GO:
-            closer = terrain.closer(leaf.name, any_object=leaf.function == "closer_any").ravel()
-            moves.split(closer, 2)
-            sources.append((leaf, "move", closer != 0))
+        if isinstance(leaf, Feature) and FEATURES[leaf.function].known != "state":
+            kind, column = FEATURES[leaf.function], _measure(terrain, leaf)
+            parted[kind.known].split(column, 2 if kind.is_truth else int(column.max()) + 1)
+            value = column != 0 if kind.is_truth else column.astype(np.float64)  # rewards multiply numbers
+            sources.append((leaf, kind.known, value))
     for classes in {"": (), "after": (after,), "move": (after, before)}[apart]:
         classes.split(np.arange(len(terrain.cells)), len(terrain.cells))
     there = terrain.next_s.ravel()
@@ -90,6 +87,13 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
     index = {"after": there[example], "before": origin[example], "move": example}
     columns = {leaf: column[index[where]] for leaf, where, column in sources}
     return Events(event.reshape(terrain.next_s.shape), columns, example)
+
+
+def _measure(terrain: Terrain, leaf: Feature) -> Array:
+    """Return a feature of all cells or moves, as whole numbers from 0."""
+    kind = FEATURES[leaf.function]
+    measured: Array = getattr(terrain, kind.measure)(*[leaf.name] * kind.takes_object)
+    return measured.ravel()
 
 
 class _Classes:

@@ -94,10 +94,16 @@ class Terrain:
         distances.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
         return distance
 
-    def closer(self, name: str, any_object: bool) -> Array:
-        """Mark the moves, ``[n_s, n_a]``, that bring the nearest object (or any one object) of a type closer."""
+    def closer(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring the nearest object of a type closer."""
+        return self._mark_closer([self.distance(name)])
+
+    def closer_any(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
+        return self._mark_closer(self.distance(name, only) for only in range(len(self.objects(name))))
+
+    def _mark_closer(self, measured: Iterable[Array]) -> Array:
         marks = np.zeros(self.next_s.shape, dtype=np.uint8)
-        which: Iterable[int | None] = range(len(self.objects(name))) if any_object else (None,)
-        for only in which:
-            distances.mark_closer(self.next_s, self.distance(name, only), marks)
+        for distance in measured:
+            distances.mark_closer(self.next_s, distance, marks)
         return marks

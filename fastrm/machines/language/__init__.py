@@ -2,11 +2,13 @@
 
 from fastrm.machines.language.draft import Draft, Edge
 from fastrm.machines.language.expressions import (
+    FEATURES,
     TO_GO,
     Binary,
     Chain,
     Expression,
     Feature,
+    FeatureKind,
     Guard,
     Number,
     Otherwise,
@@ -22,6 +24,7 @@ from fastrm.machines.language.formats import read
 from fastrm.machines.language.parser import parse_guard, parse_reward
 
 __all__ = [
-    "TO_GO", "Binary", "Chain", "Draft", "Edge", "Expression", "Feature", "Guard", "Number", "Otherwise", "Proposition",
-    "Truth", "Unary", "constant", "evaluate", "leaves", "parse_guard", "parse_reward", "read", "write",
+    "FEATURES", "TO_GO", "Binary", "Chain", "Draft", "Edge", "Expression", "Feature", "FeatureKind", "Guard", "Number",
+    "Otherwise", "Proposition", "Truth", "Unary", "constant", "evaluate", "leaves", "parse_guard", "parse_reward",
+    "read", "write",
 ]  # fmt: skip

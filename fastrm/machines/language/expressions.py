@@ -1,10 +1,8 @@
 """Guards and rewards as trees: what they are made of, what they are worth, and how they are written.
 
-A bare name is a proposition: the object type standing on the cell after the move. The functions are `d(x)` and
-`d_before(x)`, the distance to the nearest x after and before the move, `closer(x)` and `closer_any(x)`, which say
-whether that distance (or the distance to any one x) fell, and `min` and `max` of numbers. Rewards may read `to_go()`:
-the fewest steps from there, in the machine state that the edge leads to, to a success. The k-th object of type x in
-reading order is named like a type of its own: x1, x2, ...
+A bare name is a proposition: the object type standing on the cell after the move. The functions are `min` and `max` of
+numbers and the features of `FEATURES`, one row each. The k-th object of type x in reading order is named like a type of
+its own: x1, x2, ...
 """
 
 from __future__ import annotations
@@ -12,13 +10,35 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-NUMBER_FEATURES = ("d", "d_before", "to_go")
-TRUTH_FEATURES = ("closer", "closer_any")
-FEATURES = NUMBER_FEATURES + TRUTH_FEATURES
+
+class FeatureKind(NamedTuple):
+    """A row of `FEATURES`. One more row, and the method of `Terrain` that it names, is one more feature."""
+
+    name: str
+    is_truth: bool  # else a whole number from 0
+    takes_object: bool
+    known: Literal["after", "before", "move", "state"]  # of the cell after or before, of the move, or of the state too
+    measure: str  # the method of Terrain that gives it for all cells or moves; none can where the state counts
+    meaning: str
+
+    @property
+    def written(self) -> str:
+        """How it is written, for an object type x."""
+        return f"{self.name}({'x' if self.takes_object else ''})"
+
+
+_ROWS = (
+    FeatureKind("d",          False, True,  "after",  "distance",   "distance to the nearest x after the move"),
+    FeatureKind("d_before",   False, True,  "before", "distance",   "distance to the nearest x before the move"),
+    FeatureKind("closer",     True,  True,  "move",   "closer",     "the distance to the nearest x fell"),
+    FeatureKind("closer_any", True,  True,  "move",   "closer_any", "the distance to at least one x fell"),
+    FeatureKind("to_go",      False, False, "state",  "",           "fewest steps to a success after the move"),
+)  # fmt: skip
+FEATURES = {row.name: row for row in _ROWS}
 FOLDS: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum}
 RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
 
@@ -103,7 +123,7 @@ def is_truth(node: Expression) -> bool:
         case Truth() | Proposition():
             return True
         case Feature(function, _):
-            return function in TRUTH_FEATURES
+            return FEATURES[function].is_truth
         case Unary(sign, _) | Chain(sign, _):
             return sign in "!&|"
         case Binary(sign, _, _):

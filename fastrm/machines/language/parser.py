@@ -24,7 +24,6 @@ from fastrm.machines.language.expressions import (
     FEATURES,
     FOLDS,
     RESERVED,
-    TO_GO,
     Binary,
     Chain,
     Expression,
@@ -100,7 +99,8 @@ class _Parser(Tokens):
     def typed(self, wanted: str, place: int, node: Expression) -> Expression:
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
-            hint = " (write to_go())" if node == Proposition(TO_GO.function) else ""
+            row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
+            hint = f" (write {row.written})" if row and not row.takes_object else ""
             message = f"expected {_WORDS[wanted]}, found {_WORDS[found]} {write(node)[:MAX_NAME]!r}{hint}"
             raise self.error(message, place)
         return node
@@ -187,13 +187,14 @@ class _Parser(Tokens):
         if function not in known:
             near = did_you_mean(function, known)
             raise self.error(f"unknown function {function!r}{near}; there are {', '.join(known)}", place)
-        if function == TO_GO.function:
-            if self.role == "guard":
-                raise self.error(f"{function}() stands in a guard; only rewards may read it", place)
-            self.expect(")")
-            return TO_GO
-        if self.kind() != "name" or self.peek() in RESERVED:
-            raise self.error(f"{function}(...) needs the name of an object type")
-        name = self.take()
+        row = FEATURES[function]
+        if row.known == "state" and self.role == "guard":
+            raise self.error(f"{row.written} stands in a guard; only rewards may read it", place)
+        name = self.object_type(function) if row.takes_object else ""
         self.expect(")")
         return Feature(function, name)
+
+    def object_type(self, function: str) -> str:
+        if self.kind() != "name" or self.peek() in RESERVED:
+            raise self.error(f"{function}(...) needs the name of an object type")
+        return self.take()
