@@ -2,12 +2,14 @@
 
 import math
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from fastrm import ConfigError, MachineError, RewardMachine
+from fastrm.machines import KINDS, PAPER_KINDS, SHORT_KINDS, Kind
 from fastrm.machines.language import (
     FEATURES,
     Binary,
@@ -348,6 +350,10 @@ def test_messages_about_statements_name_the_column(marked, message):
 def test_messages_about_files_of_the_reference_name_the_column(text, place):
     with pytest.raises(MachineError, match=f"m:{place}"):
         RewardMachine.parse(text, "m")
+
+
+def test_kinds_are_those_that_the_type_checker_knows():
+    assert KINDS == get_args(Kind) == tuple(SHORT_KINDS.values()) and KINDS[:3] == PAPER_KINDS
 
 
 def test_every_kind_of_sequence_pays_what_the_paper_says():

@@ -19,9 +19,9 @@ optimal policy of the rewards it is added to (Ng, Harada and Russell 1999), here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, TypedDict
 
 from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError
@@ -39,11 +39,6 @@ from fastrm.machines.language.expressions import (
 )
 
 Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-PAPER_KINDS: tuple[Kind, ...] = KINDS[:3]
-SHORT_KINDS: dict[str, Kind] = {
-    "bool": "boolean", "num-bool": "numeric-boolean", "num": "numeric", "pot": "potential", "dtg": "distance-to-go",
-}  # fmt: skip
 MAX_VISITS = 300
 END, LOST = "done", "failed"
 
@@ -84,32 +79,134 @@ class Payment:
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name))
 
+    @property
+    def row(self) -> RewardKind:
+        """The rules of its kind."""
+        return _ROWS[self.kind]
+
     def terminal(self, visits: int) -> Number:
         """Return R for a task of so many visits."""
-        if self.kind == "numeric" and visits > MAX_VISITS and None in (self.terminal_reward, self.failure_reward):
+        if visits > MAX_VISITS and None in (self.terminal_reward, self.failure_reward):
             raise ConfigError(
-                f"a numeric machine of {visits} visits would pay more than floating point holds; give terminal_reward "
-                "and failure_reward"
+                f"a {self.kind} machine of {visits} visits would pay more than floating point holds; give "
+                "terminal_reward and failure_reward"
             )
-        usual = {
-            "boolean": 1.0, "numeric-boolean": 1000.0, "numeric": 0.0 if visits == 1 else float(f"1e{visits + 2}"),
-            "potential": 1.0, "distance-to-go": 0.0,
-        }  # fmt: skip
-        return _number(usual[self.kind] if self.terminal_reward is None else self.terminal_reward)
+        return _number(self.row.terminal(visits) if self.terminal_reward is None else self.terminal_reward)
 
     def failure(self, visits: int) -> Expression:
-        """Return what failing pays; for numeric machines as much as the end of such a task, negated, or 1000."""
-        if self.failure_reward is not None:
-            return _number(self.failure_reward)
-        if self.kind == "numeric":
-            return Number(-float(f"1e{visits + 2}"))
-        return Unary("-", TO_GO) if self.kind == "distance-to-go" else Number(0.0)
+        """Return what failing in a task of so many visits pays."""
+        return self.row.failure(visits) if self.failure_reward is None else _number(self.failure_reward)
+
+
+def _number(value: float) -> Number:
+    return Number(float(value) + 0.0)
+
+
+def _nothing(*_: object) -> Expression:
+    return Number(0.0)
+
+
+def _minus_steps_to_go(*_: object) -> Expression:
+    return Unary("-", TO_GO)
+
+
+def _ten_to_the_visits(visits: int) -> float:
+    return float(f"1e{visits + 2}")
+
+
+def _step_or_terminal(payment: Payment) -> Expression:
+    return payment.terminal(1) if payment.arrival == "terminal" else _number(payment.step_reward)
+
+
+def _minus_distance(payment: Payment, targets: Sequence[str]) -> Expression:
+    distances = tuple(Feature("d" if payment.distance == "after" else "d_before", label) for label in targets)
+    if not distances:
+        return Number(0.0)
+    return Unary("-", distances[0] if len(distances) == 1 else Chain("min", distances))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardKind:
+    """What machines of a kind pay, where nothing else is asked for."""
+
+    name: Kind
+    short: str
+    """Its name in labels of methods."""
+    meaning: str
+    terminal: Callable[[int], float]
+    """R for a task of so many visits."""
+    failure: Callable[[int], Expression] = _nothing
+    """What failing in a task of so many visits pays."""
+    arrive: Callable[[Payment], Expression] = _nothing
+    """What reaching a target before the last pays."""
+    wait: Callable[[Payment, Sequence[str]], Expression] = _nothing
+    """What every other move pays, given the targets of the state."""
+    counts_visits: bool = False
+    """Whether R or failing depends on the visits of a task; they count as 1 elsewhere."""
+    pays_approach: bool = False
+    """Whether an edge of its own pays `step_reward` for a step towards a target."""
+    has_potential: bool = False
+    """Whether all edges also pay a potential, `scale` times the steps to go."""
+    in_paper: bool = False
+
+
+_ROWS: dict[Kind, RewardKind] = {
+    row.name: row
+    for row in (
+        RewardKind(
+            name="boolean",
+            short="bool",
+            meaning="R at the end, nothing on the way",
+            terminal=lambda visits: 1.0,
+            in_paper=True,
+        ),
+        RewardKind(
+            name="numeric-boolean",
+            short="num-bool",
+            meaning="R at the end, a little for every target and every step towards one",
+            terminal=lambda visits: 1000.0,
+            arrive=_step_or_terminal,
+            pays_approach=True,
+            in_paper=True,
+        ),
+        RewardKind(
+            name="numeric",
+            short="num",
+            meaning="R at the end, minus the distance to the nearest target on the way",
+            terminal=lambda visits: 0.0 if visits == 1 else _ten_to_the_visits(visits),
+            failure=lambda visits: Number(-_ten_to_the_visits(visits)),
+            wait=_minus_distance,
+            counts_visits=True,
+            in_paper=True,
+        ),
+        RewardKind(
+            name="potential",
+            short="pot",
+            meaning="R at the end, and what every move changes of a potential",
+            terminal=lambda visits: 1.0,
+            has_potential=True,
+        ),
+        RewardKind(
+            name="distance-to-go",
+            short="dtg",
+            meaning="minus the steps to go to the end of the task",
+            terminal=lambda visits: 0.0,
+            failure=_minus_steps_to_go,
+            arrive=_minus_steps_to_go,
+            wait=_minus_steps_to_go,
+        ),
+    )
+}
+KINDS: tuple[Kind, ...] = tuple(_ROWS)
+PAPER_KINDS: tuple[Kind, ...] = tuple(row.name for row in _ROWS.values() if row.in_paper)
+SHORT_KINDS: dict[str, Kind] = {row.short: row.name for row in _ROWS.values()}
 
 
 def build(automaton: Automaton, payment: Payment, name: str, source: str) -> Draft:
     """Give every move of an automaton its reward."""
-    visits = automaton.visits() if payment.kind == "numeric" else 1
-    last, failure = payment.terminal(visits), payment.failure(visits)
+    row = payment.row
+    visits = automaton.visits() if row.counts_visits else 1
+    last, failure, arrive = payment.terminal(visits), payment.failure(visits), row.arrive(payment)
     names = {DONE: END, FAILED: LOST, **{i: f"u{i}" for i in range(len(automaton.moves))}}
     edges: list[Edge] = []
     for state, ways in enumerate(automaton.moves):
@@ -117,44 +214,28 @@ def build(automaton: Automaton, payment: Payment, name: str, source: str) -> Dra
         leaving = [label for label in automaton.labels if ways[label] != stay]
         for there in dict.fromkeys(ways[label] for label in leaving):
             guard = _any([Proposition(label) for label in leaving if ways[label] == there])
-            paid = last if there == DONE else failure if there == FAILED else _arrive(payment, last)
+            paid = last if there == DONE else failure if there == FAILED else arrive
             edges.append(Edge(names[state], names[there], guard, paid))
         targets = automaton.targets(state)
-        if payment.kind == "numeric-boolean" and targets:
-            function = "closer" if payment.closer == "nearest" else "closer_any"
-            nearer = _any([Feature(function, label) for label in targets])
-            elsewhere = _any([Proposition(label) for label in leaving])
-            approach = Chain("&", (Unary("!", elsewhere), nearer)) if leaving else nearer
+        if row.pays_approach and targets:
+            approach = _approach(payment, targets, leaving)
             edges.append(Edge(names[state], names[stay], approach, _number(payment.step_reward)))
-        otherwise = last if stay == DONE else failure if stay == FAILED else _wait(payment, targets)
+        otherwise = last if stay == DONE else failure if stay == FAILED else row.wait(payment, targets)
         edges.append(Edge(names[state], names[stay], Otherwise(), otherwise))
     return Draft(
         start=names[0], states=tuple(names[i] for i in range(len(automaton.moves))), edges=tuple(edges),
         success=(END,), failure=(LOST,) if automaton.fails else (), name=name, source=source,
-        potential=float(payment.scale) if payment.kind == "potential" else 0.0,
+        potential=float(payment.scale) if row.has_potential else 0.0,
     )  # fmt: skip
 
 
-def _arrive(payment: Payment, last: Number) -> Expression:
-    """Return what reaching a target before the last pays."""
-    if payment.kind == "numeric-boolean":
-        return last if payment.arrival == "terminal" else _number(payment.step_reward)
-    return Unary("-", TO_GO) if payment.kind == "distance-to-go" else Number(0.0)
-
-
-def _wait(payment: Payment, targets: Sequence[str]) -> Expression:
-    """Return what every other move pays."""
-    if payment.kind == "distance-to-go":
-        return Unary("-", TO_GO)
-    if payment.kind != "numeric" or not targets:
-        return Number(0.0)
-    distances = tuple(Feature("d" if payment.distance == "after" else "d_before", label) for label in targets)
-    return Unary("-", distances[0] if len(distances) == 1 else Chain("min", distances))
+def _approach(payment: Payment, targets: Sequence[str], leaving: Sequence[str]) -> Expression:
+    """Return the guard of a step towards a target that stays in the state."""
+    nearer = _any([Feature("closer" if payment.closer == "nearest" else "closer_any", label) for label in targets])
+    if not leaving:
+        return nearer
+    return Chain("&", (Unary("!", _any([Proposition(label) for label in leaving])), nearer))
 
 
 def _any(parts: Sequence[Expression]) -> Expression:
     return parts[0] if len(parts) == 1 else Chain("|", tuple(parts))
-
-
-def _number(value: float) -> Number:
-    return Number(float(value) + 0.0)
