@@ -7,7 +7,7 @@ states that no continuation can tell apart are merged (Moore's refinement), so n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ DONE, FAILED = -1, -2
 NO_LABEL = ""
 
 State = TypeVar("State")
+Name = TypeVar("Name")
 Ways = dict[str, int]
 """Where every label leads."""
 
@@ -92,6 +93,21 @@ def explore(
     return moves
 
 
+def reached_from(seeds: Iterable[Name], ways: Mapping[Name, Iterable[Name]]) -> set[Name]:
+    """Return the seeds and all that ways lead to from them.
+
+    >>> sorted(reached_from("a", {"a": "b", "b": "ac", "d": "a"}))
+    ['a', 'b', 'c']
+    """
+    reached = set(seeds)
+    todo = list(reached)
+    while todo:
+        new = set(ways.get(todo.pop(), ())) - reached
+        reached |= new
+        todo += new
+    return reached
+
+
 def smallest(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
     """Return the smallest automaton that does what `moves` do from state 0; None if nothing succeeds."""
     alive = _alive(moves)
@@ -114,14 +130,7 @@ def _alive(moves: list[Ways]) -> set[int]:
     for state, ways in enumerate(moves):
         for there in ways.values():
             into.setdefault(there, []).append(state)
-    alive: set[int] = set()
-    todo = list(into.get(DONE, ()))
-    while todo:
-        state = todo.pop()
-        if state not in alive:
-            alive.add(state)
-            todo += into.get(state, ())
-    return alive
+    return reached_from([DONE], into) - {DONE}
 
 
 def _blocks(moves: list[Ways], alive: set[int]) -> dict[int, int]:

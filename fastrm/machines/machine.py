@@ -7,7 +7,6 @@ just made pays its reward and leads to u'. Reaching F ends the episode; each ter
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, Unpack
@@ -17,9 +16,10 @@ from fastrm.errors import ConfigError, MachineError, did_you_mean, place
 from fastrm.machines import ltlf, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
-from fastrm.machines.language.draft import Draft, Edge
-from fastrm.machines.language.expressions import RESERVED, Otherwise, constant, leaves, write
+from fastrm.machines.language.draft import Draft
+from fastrm.machines.language.expressions import constant
 from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
+from fastrm.machines.soundness import structural_faults
 from fastrm.textfile import read_text
 
 
@@ -185,84 +185,3 @@ class RewardMachine(Draft):
                 raise ConfigError(f"{setting}: no such setting{near}; there are {', '.join(known)}")
         name = " ".join(f"{text} {kind}".split())
         return cls.from_draft(reward_kinds.build(automaton, Payment(kind=kind, **payment), name, f"<{name}>"))
-
-
-def describe(edge: Edge) -> str:
-    """Name an edge in a message: ``u0 -> u1 (when a)``."""
-    guard = write(edge.guard)
-    guard = guard if len(guard) <= 80 else guard[:77] + "..."
-    return f"{edge.source} -> {edge.target} ({guard if isinstance(edge.guard, Otherwise) else 'when ' + guard})"
-
-
-def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
-    """Yield line and message of everything that is wrong with a machine whatever map it meets."""
-    lines: dict[str, int | None] = {}
-    for edge in draft.edges:
-        lines.setdefault(edge.source, edge.line)
-        lines.setdefault(edge.target, edge.line)
-    live, terminals = set(draft.states), set(draft.terminals)
-    if re.search(r"#|->|^\s|\s$|\s\s|[^\S ]", draft.name):
-        yield None, f"name {draft.name!r}: must not hold '#', '->' or runs of white space"
-    for name in sorted(set(draft.success) & set(draft.failure)):
-        yield lines.get(name), f"state {name} is both success and failure; choose one"
-    if not draft.success:
-        yield None, "no success state; a machine needs a terminal, such as 'success done'"
-    if draft.start in terminals or draft.start not in live:
-        yield None, f"the start state {draft.start} is a terminal or unknown; start in one of {', '.join(draft.states)}"
-        return
-    defaults: set[str] = set()
-    if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
-        yield None, f"potential {draft.potential!r}: must be a number from 0 (none) to 1e100"
-    if draft.score not in ("task", "own"):
-        yield None, f"score {draft.score!r} is unknown; expected task or own"
-    for edge in draft.edges:
-        for name in (edge.source, edge.target):
-            if name not in live and name not in terminals:
-                near = did_you_mean(name, live | terminals)
-                yield edge.line, f"edge {describe(edge)} names the unknown state {name}{near}"
-                return
-        if edge.source in terminals:
-            yield edge.line, f"edge {describe(edge)} leaves a terminal state; remove it"
-        if isinstance(edge.guard, Otherwise):
-            if edge.source in defaults:
-                yield edge.line, f"state {edge.source} has a second 'otherwise' edge; keep one"
-            defaults.add(edge.source)
-        for leaf in (*leaves(edge.guard), *leaves(edge.reward)):
-            if leaf.name in RESERVED:
-                yield edge.line, f"edge {describe(edge)} uses the reserved word {leaf.name!r}"
-    yield from _unconnected(draft, lines)
-
-
-def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[int | None, str]]:
-    forward: dict[str, set[str]] = {}
-    backward: dict[str, set[str]] = {}
-    for edge in draft.edges:
-        forward.setdefault(edge.source, set()).add(edge.target)
-        backward.setdefault(edge.target, set()).add(edge.source)
-    for name in draft.states:
-        if name not in forward:
-            near = did_you_mean(name, {*forward, *draft.terminals} - {name})
-            yield (
-                lines.get(name),
-                f"no edge leaves state {name}{near}; add edges, or a line 'failure {name}' if it ends the episode",
-            )
-            return
-    reached = _closure([draft.start], forward)
-    ending = _closure(draft.terminals, backward)
-    for name in (*draft.states, *draft.terminals):
-        if name not in reached:
-            near = did_you_mean(name, reached - {name})
-            yield lines.get(name), f"state {name} cannot be reached from {draft.start}{near}; add an edge or remove it"
-    for name in draft.states:
-        if name not in ending:
-            yield lines.get(name), f"state {name} is a dead end: no edges lead from it to a terminal state"
-
-
-def _closure(seeds: Iterable[str], edges: dict[str, set[str]]) -> set[str]:
-    seen, todo = set(seeds), list(seeds)
-    while todo:
-        for name in edges.get(todo.pop(), ()):
-            if name not in seen:
-                seen.add(name)
-                todo.append(name)
-    return seen

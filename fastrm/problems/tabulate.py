@@ -11,8 +11,8 @@ from fastrm.arrays import Array
 from fastrm.config import Profile
 from fastrm.errors import MachineError, place
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
-from fastrm.machines import RewardMachine, describe
-from fastrm.machines.language import TO_GO, Edge, Otherwise, evaluate, leaves
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import TO_GO, Edge, Otherwise, describe, evaluate, leaves
 from fastrm.problems.events import Events
 from fastrm.problems.terrain import Terrain
 

@@ -1,6 +1,6 @@
 """How machines are written: expressions, and the text formats of whole machines. Nothing is ever executed."""
 
-from fastrm.machines.language.draft import Draft, Edge
+from fastrm.machines.language.draft import Draft, Edge, describe
 from fastrm.machines.language.expressions import (
     FEATURES,
     TO_GO,
@@ -25,6 +25,6 @@ from fastrm.machines.language.parser import parse_guard, parse_reward
 
 __all__ = [
     "FEATURES", "TO_GO", "Binary", "Chain", "Draft", "Edge", "Expression", "Feature", "FeatureKind", "Guard", "Number",
-    "Otherwise", "Proposition", "Truth", "Unary", "constant", "evaluate", "leaves", "parse_guard", "parse_reward",
-    "read", "write",
+    "Otherwise", "Proposition", "Truth", "Unary", "constant", "describe", "evaluate", "leaves", "parse_guard",
+    "parse_reward", "read", "write",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fastrm.machines.language.expressions import Expression, Guard
+from fastrm.machines.language.expressions import Expression, Guard, Otherwise, write
 
 
 @dataclass(frozen=True)
@@ -44,3 +44,10 @@ class Draft:
     def terminals(self) -> tuple[str, ...]:
         """All terminal states, successes first."""
         return self.success + self.failure
+
+
+def describe(edge: Edge) -> str:
+    """Name an edge in a message: ``u0 -> u1 (when a)``."""
+    guard = write(edge.guard)
+    guard = guard if len(guard) <= 80 else guard[:77] + "..."
+    return f"{edge.source} -> {edge.target} ({guard if isinstance(edge.guard, Otherwise) else 'when ' + guard})"
