@@ -400,10 +400,16 @@ def test_bad_settings_of_a_sequence_are_refused_by_name(settings):
         RewardMachine.sequence("a-b", **settings)
 
 
-@pytest.mark.parametrize("task", ["", "a-", "-", "a--b", "ab", "a b", "1", None, "a-b-"])
-def test_malformed_tasks_are_refused(task):
-    with pytest.raises(MachineError, match="task"):
+@pytest.mark.parametrize(
+    ("task", "column", "found"),
+    [("", 1, ""), ("a-", 3, ""), ("-", 1, ""), ("a--b", 3, ""), ("ab", 1, "ab"), ("a b", 1, "a b"), ("a-1", 3, "1"),
+     (None, 1, ""), ("a-b-", 5, ""), ("a-B", 3, "B"), ("A", 1, "A"), ("a-X-b", 3, "X"), ("a-\n", 3, r"\n")],
+)  # fmt: skip
+def test_malformed_tasks_are_refused(task, column, found):
+    with pytest.raises(MachineError, match=r"task .*, column \d: expected a lower-case letter \(or H\)") as caught:
         RewardMachine.sequence(task)
+    assert f"column {column}: " in str(caught.value) and f"found '{found}'; join" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_files_of_the_reference_load_and_survive_our_format(reference: Path):

@@ -151,7 +151,10 @@ def test_a_formula_becomes_a_task_that_can_be_learned():
         ("F(a", r"formula 'F\(a', column 4: expected '\)' for column 2, found the end; operators are"),
         ("a b", "column 3: expected an operator or the end, found 'b'"),
         ("a Q b", "column 3: expected an operator or the end, found 'Q'"),
-        ("F ab", "column 3: expected a formula, found 'ab'; operators are"),
+        (
+            "F ab",
+            r"column 3: expected a formula, found 'ab'; .* a proposition is a lower-case letter \(or H\)",
+        ),
         ("a &", "column 4: expected a formula, found the end"),
         ("a ^ b", "column 3: expected an operator or the end"),
         ("\t a  b", "column 6: expected an operator or the end, found 'b'"),

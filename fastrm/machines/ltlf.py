@@ -15,7 +15,6 @@ satisfies become one failure, and states that no continuation can tell apart are
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,6 +24,7 @@ from fastrm.machines.automaton import DONE, TooManyStates, explore, smallest
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import Payment
+from fastrm.worlds import OBJECT_IN_WORDS, is_object
 
 MAX_STATES = 2000
 MAX_LENGTH = 2000
@@ -33,7 +33,7 @@ UNARY = {"!": "not", "X": "strong next", "N": "weak next", "F": "eventually", "G
 BINARY = {"U": "until", "R": "release", "W": "weak until"}
 _LEVELS = (("<->",), ("->",), ("|",), ("&",), tuple(BINARY))
 _TOKEN = r"(?P<sign><->|->)|(?P<name>[A-Za-z_]\w*)"
-_KNOWN = "operators are ! & | -> <-> X N F G U R W, propositions single letters"
+_KNOWN = f"operators are ! & | -> <-> X N F G U R W, a proposition is {OBJECT_IN_WORDS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,6 @@ State = frozenset[frozenset[Formula]]
 """A formula as alternatives of what must hold together."""
 
 
-def parse(text: str) -> Formula:
-    """Read a formula into negation normal form.
-
-    Raises
-    ------
-    MachineError
-        Naming the place in the text.
-    """
-    return _Parser(text).parse()
-
-
 class _Parser(Tokens):
     """Recursive descent over the tokens of a formula."""
 
@@ -69,8 +58,10 @@ class _Parser(Tokens):
         if not isinstance(text, str) or len(text) > MAX_LENGTH:
             raise MachineError(f"a formula is text of at most {MAX_LENGTH} characters")
         super().__init__(text, _TOKEN, f"formula {text[:60]!r}", deepest=MAX_DEPTH, known=_KNOWN)
+        self.letters: set[str] = set()
 
     def parse(self) -> Formula:
+        """Return the formula in negation normal form."""
         formula = self.level(0)
         if self.peek():
             raise self.missing("an operator or the end")
@@ -99,7 +90,8 @@ class _Parser(Tokens):
             return inner
         if word := self.accept("true", "false"):
             return Formula(word)
-        if re.fullmatch(r"[a-z]|H", self.peek()):
+        if is_object(self.peek()):
+            self.letters.add(self.peek())
             return Formula("is", name=self.take())
         raise self.missing("a formula")
 
@@ -207,8 +199,8 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
     MachineError
         When the text is not a formula, nothing satisfies it, or it needs too many states.
     """
-    formula = parse(text)
-    labels = sorted(set(re.findall(r"\b(?:[a-z]|H)\b", text)))
+    parser = _Parser(text)
+    formula, labels = parser.parse(), sorted(parser.letters)
 
     def step(state: State, label: str) -> State | int:
         rest = _step(state, label)

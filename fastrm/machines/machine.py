@@ -6,7 +6,6 @@ just made pays its reward and leads to u'. Reaching F ends the episode; each ter
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, Unpack
@@ -18,9 +17,11 @@ from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.language.expressions import constant
+from fastrm.machines.language.tokens import fault
 from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
 from fastrm.machines.soundness import structural_faults
 from fastrm.textfile import read_text
+from fastrm.worlds import OBJECT_IN_WORDS, is_object
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class RewardMachine(Draft):
         Parameters
         ----------
         task : str
-            Object types joined by ``-``, such as ``a-b-c``.
+            Letters of object types joined by ``-``, such as ``a-b-c``.
         kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
             What the machine pays on the way: nothing; `step_reward` for every step towards a target; minus the distance
             to it; a potential; or minus the steps to go to the end of the task (see `reward_kinds`).
@@ -166,8 +167,10 @@ class RewardMachine(Draft):
         ('u0', 'u1', 'u2')
         """
         targets = task.split("-") if isinstance(task, str) else []
-        if not targets or not all(re.fullmatch("[A-Za-z]", target) for target in targets):
-            raise MachineError(f"task {task!r}: expected object letters joined by '-', such as a-b-c")
+        for i, target in enumerate(targets or [""]):
+            if not is_object(target):
+                wanted = f"expected {OBJECT_IN_WORDS}, found {target[:40]!r}; join such letters by '-', as in a-b-c"
+                raise fault(wanted, len("-".join([*targets[:i], ""])), f"task {task!r:.60}")
         labels, n = tuple(dict.fromkeys(targets)), len(targets)
         moves = [
             {NO_LABEL: i} | {x: (i if x != target else i + 1 if i + 1 < n else DONE) for x in labels}

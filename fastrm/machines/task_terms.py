@@ -19,13 +19,13 @@ A task is progressed by a label into what is left of it, as regular expressions 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fastrm.errors import MachineError
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
 from fastrm.machines.language.tokens import Tokens
+from fastrm.worlds import OBJECT_IN_WORDS, is_object
 
 MAX_TARGETS = 10
 MAX_STATES = 1024
@@ -184,7 +184,7 @@ class _Parser(Tokens):
             return self.inside(self.choice, ")", place)
         if self.accept("{"):
             return self.inside(lambda: self.any_order(place), "}", place)
-        letter = self.letter("a lower-case letter (or H), a number, ( or {")
+        letter = self.letter(f"{OBJECT_IN_WORDS}, a number, ( or {{")
         self.asked.setdefault(letter, place)
         return Visit(letter)
 
@@ -235,6 +235,6 @@ class _Parser(Tokens):
         return [f"{letter}{k}" for k in range(1, self.objects[letter] + 1)]
 
     def letter(self, wanted: str) -> str:
-        if not re.fullmatch(r"[a-z]|H", self.peek()):
+        if not is_object(self.peek()):
             raise self.missing(wanted)
         return self.take()
