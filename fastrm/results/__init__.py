@@ -1,6 +1,6 @@
 """Columns of runs, on disk and in memory. Knows no world, machine or plan."""
 
-from fastrm.results.dataset import SUMMARY, Paired, Results, load
+from fastrm.results.dataset import Results, load
 from fastrm.results.disk import Disk
 from fastrm.results.export import to_csv, to_latex
 from fastrm.results.provenance import cpu_name, describe_machine, git_commit
@@ -13,6 +13,7 @@ from fastrm.results.stats import (
     permutation_p,
 )
 from fastrm.results.store import Store, merge_files, provenance
+from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
     "QUARTILES", "SUMMARY", "Disk", "Frame", "Paired", "Results", "Runs", "Store", "band", "bootstrap_interval",

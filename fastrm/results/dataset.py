@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,16 +15,8 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
-from fastrm.results.stats import (
-    QUARTILES,
-    area,
-    bootstrap_interval,
-    censored_percentile,
-    iqm,
-    probability_of_improvement,
-    sign_flip_p,
-    steps_to,
-)
+from fastrm.results.stats import area, steps_to
+from fastrm.results.summaries import Paired, compare, summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -34,32 +25,6 @@ if TYPE_CHECKING:
     from fastrm.experiments import Plan
 
 _ALIASES = {"method": "label"}
-SUMMARY = (
-    *(f"score_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
-    *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "reached_90", "shortest",
-)  # fmt: skip
-"""What `Results.summary` tells of every group, NaN where all its runs failed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Paired:
-    """Two methods on common random numbers."""
-
-    one: str
-    two: str
-    value: str
-    """What is compared."""
-    pairs: int
-    """Runs of either that share map, task and seed."""
-    difference: float
-    """Mean of the first less the second."""
-    low: float
-    """Lower end of a 95 % interval of the difference, from a bootstrap within maps and tasks."""
-    high: float
-    p: float
-    """Two-sided p-value of the difference, by random signs."""
-    probability: float
-    """How likely a run of the first is better than one of the second, averaged over maps and tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,24 +155,7 @@ class Results:
         mean of the last score with a 95 % interval from a bootstrap within maps; the mean area under the score; the
         shares of runs that reached 90 % and that end with shortest paths.
         """
-        score, steps, solved = self.per_run_values("score"), self["steps_to_90"], self["solved"]
-        areas, maps = self.per_run_values("area"), np.char.add(np.char.add(self["setup"], "/"), self["grid"])
-        rows = []
-        by = (by,) if isinstance(by, str) else tuple(by)
-        for key, mine in self.groups(*by):
-            row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
-            if not len(mine):
-                row |= dict.fromkeys(SUMMARY, math.nan)
-            else:
-                row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
-                low, high = bootstrap_interval(score[mine], maps[mine], rounds=500)
-                row |= {"iqm": float(iqm(score[mine])), "iqm_low": low, "iqm_high": high}
-                row["area"] = float(areas[mine].mean())
-                row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[mine], q) for q in QUARTILES}
-                row["reached_90"] = float(np.mean(~np.isnan(steps[mine])))
-                row["shortest"] = float(np.mean(solved[mine]))
-            rows.append(row)
-        return rows
+        return summarise(self, by)
 
     def compare(self, one: str, two: str, value: str = "score", **wanted: Any) -> Paired:
         """Compare two methods run by run: runs on the same map, task and seed share their random numbers.
@@ -222,28 +170,7 @@ class Results:
         **wanted
             Coordinates as in `select`.
         """
-        sides = [self.select(method=label, **wanted) for label in (one, two)]
-        found = []
-        for side in sides:
-            fine = np.flatnonzero(side["error"] == "")
-            keys = zip(*(side[name][fine].tolist() for name in ("setup", "grid", "task", "seed")), strict=True)
-            found.append(dict(zip(keys, side.per_run_values(value)[fine].tolist(), strict=True)))
-        common = [key for key in found[0] if key in found[1]]
-        if not common:
-            raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
-        pair = np.array([[side[key] for key in common] for side in found])
-        sign = -1.0 if value.startswith("steps_to") else 1.0
-        if sign > 0 and np.isnan(pair).any():
-            raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
-        ranks = np.where(np.isnan(pair), np.inf, pair) * sign
-        strata = np.array(["/".join(key[:3]) for key in common])
-        chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
-        differences = np.subtract(*np.where(np.isnan(pair), float(self.plan.steps), pair))
-        low, high = bootstrap_interval(differences, strata, lambda v: v.mean(axis=-1))
-        return Paired(
-            one=one, two=two, value=value, pairs=len(common), difference=float(differences.mean()), low=low, high=high,
-            p=sign_flip_p(differences), probability=float(np.mean(chance)),
-        )  # fmt: skip
+        return compare(self, one, two, value, **wanted)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""

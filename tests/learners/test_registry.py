@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from esarsa import ExpectedSarsa
 
 from fastrm import ConfigError, Experiment, GridMap, LearnerConfig, RewardMachine, compile, load, run, train, train_many
 from fastrm.bench.__main__ import main
 from fastrm.bench.measure import kernels as measure
 from fastrm.experiments import Plan
 from fastrm.learners import registry
+
+from esarsa import ExpectedSarsa
 
 SETTINGS = {
     "name": "own", "setups": ("1a1b",), "maps": 2, "size": 9, "tasks": ("a-b",), "seeds": 3, "steps": 40_000,

@@ -5,10 +5,11 @@ import csv
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from test_claims import make_file, make_plan
 
 from fastrm import ConfigError, load
 from fastrm.results import stats, to_csv, to_latex
+
+from made_results import make_file, make_plan
 
 random = np.random.default_rng(7)
 SAMPLES = [random.normal(size=n) for n in (1, 2, 3, 7, 8, 60)] + [random.integers(0, 4, 30).astype(float)]

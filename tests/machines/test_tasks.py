@@ -5,8 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from problems import maps
-from tasktexts import end_of, letters_of, tasks, text_of
 
 from fastrm import FastrmError, GridMap, MachineError, RewardMachine, compile, guarantee, solve, task, train
 from fastrm.learners.training import Batch
@@ -16,6 +14,8 @@ from fastrm.machines.language import Otherwise, Proposition, evaluate, leaves
 from fastrm.machines.task_terms import automaton
 
 import naive
+from random_problems import maps
+from random_tasks import end_of, letters_of, tasks, text_of
 
 
 def play(machine, trace):

@@ -8,7 +8,6 @@ import struct
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from test_claims import make_file, make_plan
 
 from fastrm import ConfigError, load
 from fastrm.bench.__main__ import main
@@ -17,6 +16,8 @@ from fastrm.pictures.figures import figures_of
 from fastrm.pictures.style import KIND_COLOURS, LEARNER_LINES
 from fastrm.pictures.text_curves import curves_as_text
 from fastrm.results.stats import band, censored_percentile
+
+from made_results import make_file, make_plan
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from fastrm import FastrmError, GridMap, MachineError, MapError, RewardMachine, 
 from fastrm.machines import KINDS
 from fastrm.textfile import decode_text
 
-from samples import GOLD, REFERENCE
+from sample_files import GOLD, REFERENCE
 
 MAPS = [GridMap.generate("2a1b1f1n", size=7, seed=1).render(), "XXXXXX\nXA.XaX\nXb.XXX\nXXXXXX\n"]
 MACHINES = [GOLD, REFERENCE, *(RewardMachine.sequence("a-b", kind=kind).write() for kind in KINDS)]

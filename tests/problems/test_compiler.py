@@ -14,7 +14,7 @@ from fastrm.problems import Terrain
 from fastrm.problems.events import _Classes
 
 import naive
-from specs import machine_text, sequence_spec
+from machine_specs import machine_text, sequence_spec
 
 ROOM = GridMap.parse("""
 XXXXXXX

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from problems import machines, maps
 
 from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile
 from fastrm.kernels import rng
@@ -14,7 +13,8 @@ from fastrm.learners import Batch, registry, train, train_many
 from fastrm.learners.hrm import option_pairs
 
 import naive
-from specs import machine_text, sequence_spec
+from machine_specs import machine_text, sequence_spec
+from random_problems import machines, maps
 
 PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
 STEPS = 300

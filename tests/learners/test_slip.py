@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from problems import machines, maps
 
 from fastrm import (
     ConfigError,
@@ -25,7 +24,8 @@ from fastrm.exact.solve import solve_rewards
 from fastrm.exact.thresholds import critical_reward
 
 import naive
-from specs import machine_text
+from machine_specs import machine_text
+from random_problems import machines, maps
 
 SLIPS = [0.1, 0.5, 1.0]
 

@@ -1,8 +1,8 @@
 """A learner that does not come with fastrm: expected SARSA. Its kernel, this file, and `register` are all it takes."""
 
-from esarsa_kernel import run
-
 from fastrm.learners.qrm import Qrm
+
+from esarsa_kernel import run
 
 
 class ExpectedSarsa(Qrm):

@@ -13,7 +13,7 @@ from fastrm import ConfigError, GridMap, RewardMachine, compile
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 
 import naive
-from specs import sequence_spec
+from machine_specs import sequence_spec
 
 SMALL = {"grid": "2a1b", "size": 7, "machine": "a-b"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from fastrm.bench.__main__ import main
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 APPENDIX = str(ROOT / "bench" / "appendix.map")
 
 

@@ -1,0 +1,40 @@
+"""What HRM settles on, known without training."""
+
+from pathlib import Path
+
+import pytest
+
+from fastrm import (
+    GridMap,
+    RewardMachine,
+    compile,
+    hrm_fixed_point,
+    train,
+)
+from fastrm.machines.reward_kinds import PAPER_KINDS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("kind", PAPER_KINDS)
+def test_hrm_takes_27_and_40_on_the_appendix_map_where_26_and_32_are_optimal(kind):
+    grid = GridMap.load(ROOT / "bench" / "appendix.map")
+    for task, ours, optimum in [("a", 20, 20), ("a-b", 27, 26), ("a-b-c", 40, 32)]:
+        problem = compile(grid, RewardMachine.sequence(task, kind=kind, closer="any"))
+        fixed = hrm_fixed_point(problem)
+        assert (fixed.length, fixed.optimal_length, fixed.shortest) == (ours, optimum, optimum)
+        assert fixed.regret >= 0 and fixed.extra_steps == ours - optimum
+        assert len(fixed.path) == ours + 1
+
+
+def test_trained_hrm_settles_where_the_fixed_point_says():
+    grid = GridMap.load(ROOT / "bench" / "appendix.map")
+    problem = compile(grid, RewardMachine.sequence("a-b-c", kind="numeric-boolean", closer="any"))
+    assert train(problem, algo="hrm", steps=2_000_000, seed=1).greedy_length == hrm_fixed_point(problem).length == 40
+    assert train(problem, algo="crm", steps=2_000_000, seed=1).greedy_length == 32
+
+
+def test_hrm_s_fixed_point_is_optimal_where_the_machine_has_one_option_and_one_target_a_stage():
+    for seed in range(5):
+        problem = compile(GridMap.generate("1a1b1c", size=11, seed=seed), RewardMachine.sequence("a-b-c"))
+        assert hrm_fixed_point(problem).regret == pytest.approx(0, abs=1e-12)
