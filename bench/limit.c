@@ -10,6 +10,7 @@
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
+#include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,11 @@ static Result finish(const Job *job, Book *book, u64 *moves, double last) {
     return result;
 }
 
+/* what is stored: 0 in place of numbers below the normal ones */
+static inline double normal(double value) {
+    return __builtin_fabs(value) < DBL_MIN ? 0.0 : value;
+}
+
 /* q[s][n_u + 1][4] */
 Result limit_qrm(const Job *job, double *q) {
     fill_choice();
@@ -146,7 +152,7 @@ Result limit_qrm(const Job *job, double *q) {
             u64 move = moves[s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = u;
             if (__builtin_expect(e >= n_quiet, 0)) u_next = job->delta[e * n_cols + u];
             double best = max4(q + (s_next * rows + u_next) * 4, 1);
-            here[a] += alpha * (job->reward[e * n_cols + u] + gamma * best - here[a]);
+            here[a] = normal(here[a] + alpha * (job->reward[e * n_cols + u] + gamma * best - here[a]));
             earned += job->own[e * n_cols + u];
             t++;
             if (__builtin_expect(u_next == n_u || t == job->limit, 0)) {
@@ -170,18 +176,20 @@ static inline void sweep(double *row, const double *next, u64 n_cols, const doub
             _mm256_max_pd(_mm256_loadu_pd(next + 2 * n_cols + v), _mm256_loadu_pd(next + 3 * n_cols + v)));
         __m256d old = _mm256_loadu_pd(row + v);
         __m256d target = _mm256_add_pd(_mm256_loadu_pd(reward + v), _mm256_mul_pd(vg, best));
-        _mm256_storeu_pd(row + v, _mm256_add_pd(old, _mm256_mul_pd(va, _mm256_sub_pd(target, old))));
+        __m256d new = _mm256_add_pd(old, _mm256_mul_pd(va, _mm256_sub_pd(target, old)));
+        __m256d is_tiny = _mm256_cmp_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), new), _mm256_set1_pd(DBL_MIN), _CMP_LT_OQ);
+        _mm256_storeu_pd(row + v, _mm256_andnot_pd(is_tiny, new));
     }
 #else
     for (u64 v = 0; v < n_cols; v++)
-        row[v] += alpha * (reward[v] + gamma * max4(next + v, n_cols) - row[v]);
+        row[v] = normal(row[v] + alpha * (reward[v] + gamma * max4(next + v, n_cols) - row[v]));
 #endif
 }
 static void __attribute__((noinline))
 sweep_ordered(double *row, const double *next, u64 n, u64 n_cols, const u32 *delta, const double *reward, double alpha,
               double gamma) {
     for (u64 v = 0; v < n; v++)
-        row[v] += alpha * (reward[v] + gamma * max4(next + delta[v], n_cols) - row[v]);
+        row[v] = normal(row[v] + alpha * (reward[v] + gamma * max4(next + delta[v], n_cols) - row[v]));
 }
 
 /* q[s][4][n_cols] */
@@ -276,7 +284,8 @@ static inline Result hrm(const Job *job, double *q, double *controller, const u6
                     for (int64_t j = job->first[u_next]; j < job->first[u_next + 1]; j++) best = max2(values[j], best);
                     target += discount * best;
                 }
-                controller[o_s * n_o + o] += job->controller_alpha * (target - controller[o_s * n_o + o]);
+                double *value = controller + o_s * n_o + o;
+                *value = normal(*value + job->controller_alpha * (target - *value));
                 o = NONE;
                 if (u_next == n_u || t == job->limit) {
                     close_episode(&book, t, earned, job->outcome[e * n_cols + u] == 1);

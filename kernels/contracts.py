@@ -18,6 +18,8 @@ NOTHING = np.uint64(2**64 - 1)  # no previous event, no option
 
 FAR = np.int32(2**30)  # steps where there is no way
 
+TINY = 2.0**-1022  # stored values smaller than this, which processors handle a hundred times slower, become 0
+
 BLOCK = 4  # machine states are laid out in blocks of this many, a SIMD register of doubles
 
 
@@ -133,7 +135,6 @@ AGENT = np.dtype([
     ("episodes",      np.int64),
     ("completions",   np.int64),
     ("option",        np.uint64),   # HRM: option in force, or NOTHING
-    ("option_u",      np.uint64),   # HRM: machine state it leaves
     ("option_s",      np.uint64),   # HRM: cell where it began
     ("option_return", np.float64),  # HRM: its discounted reward so far
     ("discount",      np.float64),  # HRM: gamma to the number of its steps

@@ -15,7 +15,7 @@ from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narro
 from fastrm.kernels.policy import choose, choose_among, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import column_ties
-from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
+from fastrm.kernels.td import normal, sweep_kept, sweep_ordered, sweep_quiet
 
 _0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
 
@@ -41,13 +41,13 @@ def advance(i, setting, state, n_cols, n_steps):
     n_states, n_o = np.uint64(tables.reward.shape[1]), np.uint64(owner.size)
     me, partial = state.agents[i], tables.partial
     rng0, rng1, s, u, t, earned, narrow = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"]
-    o, o_u, o_s, gain, discount = me["option"], me["option_u"], me["option_s"], me["option_return"], me["discount"]
+    o, o_s, gain, discount = me["option"], me["option_s"], me["option_return"], me["discount"]
     quiet = n_quiet if narrow == NOTHING else _0
     for _ in range(n_steps):
         if o == NOTHING:
             number, rng0, rng1 = draw(rng0, rng1)
             o = choose_among(controller, s * n_o, first[u], first[u + _1], number, rule.explore_below)
-            o_u, o_s, gain, discount = u, s, 0.0, 1.0
+            o_s, gain, discount = s, 0.0, 1.0
         here = s * _4 * n_cols
         number, rng0, rng1 = draw(rng0, rng1)
         a = choose(column_ties(q, here + o, n_cols), number, rule.explore_below)
@@ -60,8 +60,12 @@ def advance(i, setting, state, n_cols, n_steps):
         discount *= rule.gamma
         if e < quiet:
             sweep_quiet(q, row, there, n_cols, earns, paid, rule.alpha, rule.gamma)
+            if t != rule.limit:
+                continue
+            ended = False
         else:
             u = np.uint64(delta[e * n_states + v])
+            ended = ends[paid + o] == n_o  # by its own machine and state, whatever is played
             if narrow == NOTHING:
                 sweep_ordered(q, row, there, n_cols, earns, paid, ends, n_o, rule.alpha, rule.gamma)
             else:
@@ -71,18 +75,18 @@ def advance(i, setting, state, n_cols, n_steps):
                 sweep_kept(q, row, there, n_cols, earns, paid, ends, keep, n_o, rule.alpha, rule.gamma)
             narrow, quiet = narrow_by(rule.prune, partial, e, n_quiet)
         cut = t == rule.limit
-        if u != o_u or (cut and not rule.option_survives):
+        if ended or (cut and not rule.option_survives):
             if u != n_u and not (cut and rule.option_survives):
                 gain += discount * best_option(controller, s * n_o, first, u)
             value = o_s * n_o + o
-            controller[value] += rule.controller_alpha * (gain - controller[value])
+            controller[value] = normal(controller[value] + rule.controller_alpha * (gain - controller[value]))
             o = NOTHING
         if u == n_u or cut:
             end_episode(me, t, earned, outcome[e, v], tasks, log, i)
             s, u, t, earned = begin_episode(me, tasks, start)
             narrow, quiet = NOTHING, n_quiet
     me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"] = rng0, rng1, s, u, t, earned, narrow
-    me["option"], me["option_u"], me["option_s"], me["option_return"], me["discount"] = o, o_u, o_s, gain, discount
+    me["option"], me["option_s"], me["option_return"], me["discount"] = o, o_s, gain, discount
 
 
 @jit

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS
+from fastrm.kernels.contracts import BLOCK, N_ACTIONS, TINY
 
 _INDEX = ir.IntType(32)
 
@@ -56,6 +56,14 @@ class _Builder:
 
     def larger(self, x, y):
         return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
+
+    def normal(self, x):
+        """Return a vector with 0 in place of elements that are no normal numbers."""
+        bits = ir.VectorType(ir.IntType(64), BLOCK)
+        size = self.builder.and_(self.builder.bitcast(x, bits), ir.Constant(bits, [2**63 - 1] * BLOCK))
+        tiny = ir.Constant(x.type, [TINY] * BLOCK)
+        is_tiny = self.builder.fcmp_ordered("<", self.builder.bitcast(size, x.type), tiny)
+        return self.builder.select(is_tiny, ir.Constant(x.type, [0.0] * BLOCK), x)
 
     def steps(self, first, stride):
         """Return the four offsets first, first + stride, ..."""
@@ -133,7 +141,7 @@ def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gam
         best = b.larger(b.larger(values[0], values[1]), b.larger(values[2], values[3]))
         old = b.load(q, row)
         target = builder.fadd(b.load(reward, row_reward), builder.fmul(b.broadcast(gamma), best))
-        b.store(builder.fadd(old, builder.fmul(b.broadcast(alpha), builder.fsub(target, old))), q, row)
+        b.store(b.normal(builder.fadd(old, builder.fmul(b.broadcast(alpha), builder.fsub(target, old)))), q, row)
         return context.get_dummy_value()
 
     return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma), generate
@@ -155,4 +163,5 @@ if numba.config.DISABLE_JIT:
         for k in range(BLOCK):
             best = max(q[int(row_next) + a * int(n_cols) + k] for a in range(N_ACTIONS))
             old = q[int(row) + k]
-            q[int(row) + k] = old + alpha * (reward[int(row_reward) + k] + gamma * best - old)
+            new = old + alpha * (reward[int(row_reward) + k] + gamma * best - old)
+            q[int(row) + k] = 0.0 if abs(new) < TINY else new

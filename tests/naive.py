@@ -287,6 +287,11 @@ class Machine:
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
+def normal(value):
+    """Return a value to store: numbers below the normal ones count as 0."""
+    return 0.0 if abs(value) < 2.0**-1022 else value
+
+
 class Learner:
     """What QRM, CRM and HRM share: episodes, rotation of tasks, the log."""
 
@@ -321,7 +326,7 @@ class Learner:
 
     def learn(self, s, row, a, target):
         old = self.value(s, row, a)
-        self.q[s, row, a] = old + self.alpha * (target - old)
+        self.q[s, row, a] = normal(old + self.alpha * (target - old))
 
     def experience(self, machine, state, a, s_next):
         """Return what a machine in some state would have made of the move, with the reward to learn from."""
@@ -438,14 +443,15 @@ class HRM(Learner):
             self.learn(self.s, option, a, target)
         self.option_return += self.discount * learned
         self.discount *= self.gamma
-        survives = self.profile["option_survives_limit"]
-        if u_next != self.option[0] or (at_limit and not survives):
+        survives, own = self.profile["option_survives_limit"], self.option[0]
+        ended = self.machines[own[0]].step(own, self.s, s_next)[0] != own  # by its own machine and state alone
+        if ended or (at_limit and not survives):
             target = self.option_return
             if not outcome and not (at_limit and survives):
                 target += self.discount * max(self.option_values(s_next, u_next).values())
             key = self.option_start, self.option
             old = self.controller.get(key, self.q_init)
-            self.controller[key] = old + self.controller_alpha * (target - old)
+            self.controller[key] = normal(old + self.controller_alpha * (target - old))
             self.option = None
 
 

@@ -26,7 +26,7 @@ class Crm:
     """Counterfactual experiences."""
 
     name = "crm"
-    semantics = 1
+    semantics = 2
     per_state = True
     settings = ("alpha", "q_init", "prune")
 

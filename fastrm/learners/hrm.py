@@ -30,7 +30,7 @@ class Hrm:
     """Options and a controller."""
 
     name = "hrm"
-    semantics = 1
+    semantics = 2
     per_state = False
     settings = (
         "alpha", "q_init", "r_max", "r_min", "controller_alpha", "self_loop_options",

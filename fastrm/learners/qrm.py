@@ -25,7 +25,7 @@ class Qrm:
     """Cross-product Q-learning."""
 
     name = "qrm"
-    semantics = 1
+    semantics = 2
     per_state = True
     settings = ("alpha", "q_init", "qrm_bootstraps_at_limit")
 

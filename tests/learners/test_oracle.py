@@ -290,3 +290,30 @@ def test_settings_out_of_range_are_refused_by_name(arguments, message):
 def test_no_seeds_are_refused():
     with pytest.raises(ConfigError, match="give at least one seed"):
         train_many(small_problem(), seeds=[])
+
+
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
+def test_values_that_tend_to_0_become_0_and_no_smaller_number_is_stored(algo):
+    """With a reward of 0 values halve at each visit; without the rule they stick at 5e-324."""
+    problem = compile(GridMap.parse("XXXX\nXAaX\nXXXX"), RewardMachine.sequence("a", terminal_reward=0.0))
+    run = train(problem, algo, steps=8000, seed=0, tick=1000, optimum=[1.0], epsilon=1.0, r_max=0.0)
+    tables = [run.q] if run.controller is None else [run.q, run.controller]
+    for table in tables:
+        assert ((table == 0) | (np.abs(table) >= 2.0**-1022)).all() and not np.signbit(table).any()
+        assert (table == 0).any()
+
+
+def test_a_surviving_option_is_judged_by_its_own_machine_and_state():
+    """Task 0 wants a, task 1 wants b; cut off after two steps an option for a goes on through episodes of task 1."""
+    grid = "XXXXXXX\nXb A aX\nXXXXXXX\n"
+    specs = [sequence_spec("a", "boolean"), sequence_spec("b", "boolean")]
+    parsed = [RewardMachine.parse(machine_text(spec)) for spec in specs]
+    problem = compile(GridMap.parse(grid), parsed, profile="icarte2022")
+    batch = Batch(problem, "hrm", steps=400, seeds=[3], episode_limit=2, optimum=[1.0, 1.0], tick=100)
+    held = []
+    for _ in range(400):
+        batch.advance(1)
+        agent = batch.state.agents[0]
+        held.append((int(agent["option"]), int(agent["episodes"]) % 2, int(agent["completions"])))
+    in_force = [(option, task) for option, task, _ in held if option < 2]
+    assert (0, 1) in in_force and (1, 0) in in_force  # each also plays the other's episodes

@@ -38,7 +38,7 @@ def test_a_file_of_another_version_goes_on_and_one_of_other_semantics_is_refused
     monkeypatch.setattr("fastrm.__version__", "9.9")
     assert run(experiment(), tmp_path / "tiny.h5").complete
     monkeypatch.setattr(type(registry.find("crm")), "semantics", 99)
-    with pytest.raises(StoreError, match=r"semantics of crm 1 there, 99 here"):
+    with pytest.raises(StoreError, match=r"semantics of crm 2 there, 99 here"):
         run(experiment(), tmp_path / "tiny.h5")
     assert load(tmp_path / "tiny.h5").complete
 
