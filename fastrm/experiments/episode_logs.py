@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -44,15 +45,17 @@ class Monitor(NamedTuple):
     about: dict[str, Any]
     """What the first line says."""
 
-    def scores(self, steps: Array, optimum: float, window: int = 100) -> Array:
+    def scores(self, steps: Array, optima: Sequence[float], window: int = 100) -> Array:
         """Return the mean of reward / length / optimum over the last episodes that ended at or before some steps.
 
-        The episode that crosses a step does not count; where none has ended yet the score is 0.
+        Episodes play the tasks whose optima are given in turn. The episode that crosses a step does not count; where
+        none has ended yet the score is 0.
         """
-        worth = np.concatenate([[0.0], np.cumsum(self.reward / self.length)])
+        unit = np.resize(np.asarray(optima, dtype=np.float64), len(self.length))
+        worth = np.concatenate([[0.0], np.cumsum(self.reward / self.length / unit)])
         ended = np.searchsorted(np.cumsum(self.length), steps, side="right")
         first = np.maximum(ended - window, 0)
-        mean: Array = (worth[ended] - worth[first]) / np.maximum(ended - first, 1) / optimum
+        mean: Array = (worth[ended] - worth[first]) / np.maximum(ended - first, 1)
         return mean
 
 

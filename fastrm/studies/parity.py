@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,13 +36,16 @@ MULTI_TASK_STEPS_PER_SECOND = 678.0
 
 @dataclass(frozen=True)
 class Cell:
-    """A map and a task whose curves were published."""
+    """A map and tasks whose curves were published."""
 
     domain: str
     grid: str
-    task: str
+    tasks: tuple[str, ...]
+    """What episodes play in turn."""
     ours: str
     """The map's name in our results."""
+    window: int = 100
+    """Episodes that a score is averaged over."""
 
     @property
     def name(self) -> str:
@@ -52,10 +54,18 @@ class Cell:
 
 
 CELLS = (
-    Cell("craft-single", "M1", "t10", "map_1"),
-    Cell("craft-single", "M2", "t10", "map_2"),
-    Cell("office-single", "M1", "t3", "office"),
+    Cell("craft-single", "M1", ("t10",), "map_1"),
+    Cell("craft-single", "M2", ("t10",), "map_2"),
+    Cell("office-single", "M1", ("t3",), "office"),
+    Cell("craft", "M1", tuple(f"t{k}" for k in range(1, 11)), "map_1", 1000),
+    Cell("craft", "M2", tuple(f"t{k}" for k in range(1, 11)), "map_2", 1000),
+    Cell("office", "M1", tuple(f"t{k}" for k in range(1, 5)), "office", 400),
 )
+SUITE_OF = {
+    "craft-single": "icarte-craft-single", "office-single": "icarte-office-single", "craft": "icarte-craft-multi",
+    "office": "icarte-office-multi",
+}  # fmt: skip
+"""The suite that runs our side of a published domain."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +119,13 @@ class Curves:
 
 def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[str, Experiment]:
     """Return what has to be run, by domain."""
-    craft = Experiment.named("icarte-craft-single", folder)
-    maps = tuple(str(map_file(folder, cell.grid)) for cell in CELLS if cell.domain == "craft-single")
-    office = Experiment.named("icarte-office-single", folder)
-    changes: dict[str, Any] = {"seeds": runs, "profile": profile}
-    return {
-        "craft-single": replace(craft, name="parity-craft-single", map_files=maps, **changes),
-        "office-single": replace(office, name="parity-office-single", **changes),
-    }
+    found = {}
+    for domain, suite in SUITE_OF.items():
+        experiment = Experiment.named(suite, folder)
+        wanted = {cell.ours for cell in CELLS if cell.domain == domain}
+        maps = tuple(name for name in experiment.map_files if Path(name).stem in wanted)
+        found[domain] = replace(experiment, name=f"parity-{domain}", map_files=maps, seeds=runs, profile=profile)
+    return found
 
 
 def check_folder(folder: Path) -> None:
@@ -141,11 +150,11 @@ def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
         if (broken := some["error"][some["error"] != ""]).size:
             raise ConfigError(f"{domain}: {broken[0]}")
     for cell in CELLS:
-        optimum = optima[cell.domain.partition("-")[0], cell.grid, cell.task]
+        units = [optima[cell.domain.partition("-")[0], cell.grid, task] for task in cell.tasks]
         for algorithm, method in ALGORITHMS.items():
             steps, scores = results[cell.domain].curves(method=method, grid=cell.ours)
             logs = published_runs(folder, algorithm, cell.domain, cell.grid)
-            theirs = np.array([log.scores(steps, optimum) for log in logs])
+            theirs = np.array([log.scores(steps, units, cell.window) for log in logs])
             found.append(Curves(cell, algorithm, steps, np.nan_to_num(scores), theirs))
     return found
 

@@ -13,8 +13,9 @@ ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", 
 """Names there, and the same methods here."""
 CRAFT_MAPS = ("M0", "M1", "M2", "M3", "M4", "M5")
 TASKS = {"craft": 10, "office": 4}
-RUNS, STEPS = {"craft-single": 6, "office-single": 10}, {"craft-single": 2_000_000, "office-single": 100_000}
-"""Published runs of every curve, and their length."""
+RUNS = {"craft-single": 6, "office-single": 10, "craft": 6, "office": 10}
+STEPS = {"craft-single": 2_000_000, "office-single": 100_000, "craft": 2_000_000, "office": 100_000}
+"""Published runs of every curve, and their length; domains without ``single`` play all tasks in turn."""
 
 
 def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list[Monitor]:
