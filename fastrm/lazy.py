@@ -17,9 +17,10 @@ def lazy_names(
     def get(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
-        setattr(sys.modules[package], name, value)
-        return value
+        home = importlib.import_module(f"{package}.{home_of[name]}")
+        for other in homes[home_of[name]]:  # all at once, also in place of a module of the same name
+            setattr(sys.modules[package], other, getattr(home, other))
+        return getattr(home, name)
 
     def listed() -> list[str]:
         return sorted({*vars(sys.modules[package]), *home_of})

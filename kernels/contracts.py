@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 N_ACTIONS = 4
-UP, RIGHT, DOWN, LEFT = range(N_ACTIONS)
 
 LIVE, SUCCESS, FAILURE = 0, 1, 2  # what becomes of an episode
 

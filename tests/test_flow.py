@@ -4,6 +4,7 @@ A room imports only rooms above it, and of those only what they make public; ins
 """
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -154,6 +155,25 @@ def test_kernels_import_nothing_but_kernels():
     for path in (ROOT / "kernels").glob("*.py"):
         for module, _, _ in imports(path):
             assert not module.startswith("fastrm") or module.startswith("fastrm.kernels"), f"{path.name}: {module}"
+
+
+def test_colours_are_known_in_one_place():
+    for path in (ROOT / "fastrm" / "pictures").glob("*.py"):
+        for colour in re.findall(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b", path.read_text()):
+            parts = re.findall("..", colour[1:]) if len(colour) == 7 else list(colour[1:])
+            assert path.name == "style.py" or len(set(parts)) == 1, f"{path.name} has the colour {colour}"
+
+
+def test_letters_of_objects_are_known_in_one_place():
+    for path in FILES:
+        if path.name != "tiles.py":
+            assert not re.search(r"a-zH|islower\(|ascii_lowercase|\[a-z\]\|H", path.read_text()), path
+
+
+def test_only_parity_trains_among_the_studies():
+    for path in (ROOT / "fastrm" / "studies").glob("*.py"):
+        names = {name for module, found, _ in imports(path) if module == "fastrm.learners" for name in found}
+        assert path.name == "parity.py" or not names & {"train", "train_many", "Batch"}, path
 
 
 def test_the_folder_listing_is_the_house():

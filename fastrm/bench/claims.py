@@ -33,9 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     loaded = [load(path) for path in arguments.files]
     for path, results in zip(arguments.files, loaded, strict=True):
-        mine, first = (str(one.attributes["semantics"]) for one in (results, loaded[0]))
-        if mine != first:
-            raise ConfigError(f"{path}: semantics {mine}, but {arguments.files[0]} has {first}; they do not compare")
+        here, first = (json.loads(one.attributes["semantics"]) for one in (results, loaded[0]))
+        for algo in sorted({*here} & {*first}):
+            if here[algo] != first[algo]:
+                raise ConfigError(
+                    f"{path}: semantics {here[algo]} of {algo}, but {arguments.files[0]} has {first[algo]}; "
+                    "they do not compare"
+                )
     judged = [Judged(path, results.complete, judge(results))
               for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
     for path, results in zip(arguments.files, loaded, strict=True):

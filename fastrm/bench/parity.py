@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run what is missing, compare, print and draw; exit code 1 where equality is rejected."""
     from fastrm.experiments import Interrupted, reference_folder
     from fastrm.pictures import have_matplotlib, parity_curves, save
-    from fastrm.studies import PROFILE, check_folder, compare_optima, compare_speeds, rejected
+    from fastrm.studies import PARITY_PROFILE, check_folder, compare_optima, compare_speeds, rejected
 
     folder = reference_folder(arguments.reference)
     check_folder(folder)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.ablation:
             return ablate(folder, arguments)
-        curves = compute(folder, arguments, PROFILE)
+        curves = compute(folder, arguments, PARITY_PROFILE)
     except Interrupted as stop:
         sys.stderr.write(f"fastrm: {stop}\n")
         return INTERRUPTED
@@ -63,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
 def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[Curves]:
     """Run, or load, our side of the comparison under a profile."""
     from fastrm.experiments import Plan, run as run_plan
-    from fastrm.studies import PROFILE, load_curves, parity_experiments
+    from fastrm.studies import PARITY_PROFILE, load_curves, parity_experiments
 
     results = {}
     for domain, experiment in parity_experiments(folder, arguments.runs, profile).items():
-        out = arguments.out / f"{domain}{'' if profile == PROFILE else '-' + profile.replace(' ', '')}.h5"
+        out = arguments.out / f"{domain}{'' if profile == PARITY_PROFILE else '-' + profile.replace(' ', '')}.h5"
         with progress_bar(quiet=False) as report:
             results[domain] = run_plan(Plan.of(experiment), out, workers=arguments.workers, report=report)
     return load_curves(folder, results)
@@ -76,12 +76,12 @@ def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[C
 def ablate(folder: Path, arguments: argparse.Namespace) -> int:
     """Run once more with every quirk of the profile switched off, and print a Markdown table."""
     from fastrm.config import Profile
-    from fastrm.studies import PROFILE
+    from fastrm.studies import PARITY_PROFILE
 
-    whole = compute(folder, arguments, PROFILE)
-    sys.stdout.write(ABLATION_HEAD + ablation_row(PROFILE, whole, whole))
+    whole = compute(folder, arguments, PARITY_PROFILE)
+    sys.stdout.write(ABLATION_HEAD + ablation_row(PARITY_PROFILE, whole, whole))
     for switch in Profile.__dataclass_fields__:
-        name = f"{PROFILE} - {switch}"
+        name = f"{PARITY_PROFILE} - {switch}"
         try:
             row = ablation_row(name, compute(folder, arguments, name), whole)
         except ConfigError as problem:
@@ -122,10 +122,10 @@ def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) ->
     """Print medians and p-values at every compared step, and what follows from all of them."""
     from rich.console import Console
 
-    from fastrm.studies import LEVEL, WHERE, rejected
+    from fastrm.studies import COMPARED_AT, REJECTION_LEVEL, rejected
 
     console = Console(highlight=False)
-    shares = (f"{share:.0%}" for share in WHERE)
+    shares = (f"{share:.0%}" for share in COMPARED_AT)
     title = "median score, ours / published (p-value), along the curve"
     table = new_table(title, "map", "algorithm", "runs", *shares, "median shift")
     out = {id(one) for one in rejected(comparisons)}
@@ -148,7 +148,7 @@ def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) ->
             f"{one.published:.4f}"
         )
     if not out:
-        console.print(f"no comparison rejects equality at {LEVEL:.0%} after correcting for their number")
+        console.print(f"no comparison rejects equality at {REJECTION_LEVEL:.0%} after correcting for their number")
 
 
 def print_speeds(speeds: Sequence[Speed]) -> None:

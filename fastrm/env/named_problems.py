@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, did_you_mean
+from fastrm.checks import check_known
+from fastrm.errors import ConfigError
 from fastrm.experiments import suite_file
 from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, check_problem, compile
@@ -49,8 +50,7 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     ``terminal_reward`` and ``closer``), ``profile``, ``metric``, ``slip`` and ``gamma`` (of potentials).
     """
     for name in settings:
-        if name not in SETTINGS:
-            raise ConfigError(f"{name}: no such setting{did_you_mean(name, SETTINGS)}; there are {', '.join(SETTINGS)}")
+        check_known(name, SETTINGS)
     if problem is not None:
         check_problem(problem)
         if settings:

@@ -84,7 +84,9 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
         if not self.action_space.contains(action):
-            raise ConfigError(f"action {action!r}: must be 0 (up), 1 (right), 2 (down) or 3 (left)")
+            raise ConfigError(
+                f"action {action!r}: must be a number of {', '.join(f'{k} ({name})' for k, name in enumerate(ACTIONS))}"
+            )
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
         episode = self._episode

@@ -11,12 +11,12 @@ from fastrm.errors import ConfigError, FastrmError, place
 from fastrm.exact.guarantees import Guarantee, guarantee
 from fastrm.exact.paths import follow
 from fastrm.exact.rational import as_written
-from fastrm.exact.solve import solve_rewards
+from fastrm.exact.solve import Solution, solve_rewards
 from fastrm.exact.values import check_gamma
 from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
 from fastrm.machines.language import Draft
-from fastrm.problems import Evaluator, Metric, Problem, Terrain, check_features, compile, find_events, leaves_read
+from fastrm.problems import Evaluator, Metric, Terrain, check_features, compile, find_events, leaves_read
 from fastrm.worlds import GridMap
 
 
@@ -90,7 +90,7 @@ def lint(
 def reward_findings(verdict: Guarantee) -> list[Finding]:
     """Find rewards that lead astray: loops that pay, optimal policies that never finish, failures that are optimal."""
     solution = verdict.solution
-    return [*_farming(solution.problem, solution.gamma), *_procrastination(verdict)]
+    return [*_farming(solution), *_procrastination(verdict)]
 
 
 def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> list[Finding]:
@@ -111,14 +111,14 @@ def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> 
     return findings
 
 
-def _farming(problem: Problem, gamma: float) -> list[Finding]:
+def _farming(solution: Solution) -> list[Finding]:
     """Find a loop that pays: the best policy that never ends an episode, and what its loop earns."""
-    tables = problem.tables
+    problem, gamma, tables = solution.problem, solution.gamma, solution.tables
     ends = tables.outcome != LIVE
     shunned = -1e3 * (float(np.abs(problem.plain).max()) + 1.0) / (1.0 - gamma)
     reward = np.where(ends, shunned, problem.plain)
-    policy = solve_rewards(problem, reward, gamma).policy
-    path, loop, _ = follow(problem, policy, int(tables.first_u[0]))
+    policy = solve_rewards(problem, reward, gamma, solution.machine).policy
+    path, loop, _ = follow(problem, policy, solution.first_u)
     if loop is None:
         return []
     round_trip = [*path[loop:], path[loop]]

@@ -1,7 +1,7 @@
 """Which runs, and getting them done: experiments, plans, batches, and the ways to run them in parallel."""
 
-from fastrm.experiments.batches import batch_of, work
-from fastrm.experiments.episode_logs import NAME, PUBLISHED_NAMES, Monitor, read_monitor
+from fastrm.experiments.batches import work
+from fastrm.experiments.episode_logs import MONITOR_FILE, Monitor, read_monitor
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.methods import Method, method_of
 from fastrm.experiments.plan import Plan
@@ -9,7 +9,7 @@ from fastrm.experiments.runner import Interrupted, Progress, merge, run, write_e
 from fastrm.experiments.suites import read_suite, reference_folder, suite_file
 
 __all__ = [
-    "NAME", "PUBLISHED_NAMES", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress", "batch_of",
+    "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress",
     "merge", "method_of", "read_monitor", "read_suite", "reference_folder", "run", "suite_file", "work",
     "write_episodes",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ from fastrm.textfile import read_text
 
 PUBLISHED_NAMES = {"qrm": "ql", "qrm-rs": "ql-rs"}
 """What the reference implementation calls our methods, where it calls them otherwise."""
-NAME = "0.0.monitor.csv"
+MONITOR_FILE = "0.0.monitor.csv"
 HEAD = "r,l,t"
 _MICROSECOND = 1e-6
 
@@ -122,7 +122,7 @@ def log_path(plan: Plan, run: int, folder: Path) -> Path:
     setup, name, _ = plan.grids[grid]
     where = name if name == setup else f"{setup}-{name}"
     name_of_task = quote(plan.tasks[task][0], safe="+,{}!() ")  # | and * are not for file names
-    return folder / PUBLISHED_NAMES.get(label, label) / name_of_task / where / str(seed) / NAME
+    return folder / PUBLISHED_NAMES.get(label, label) / name_of_task / where / str(seed) / MONITOR_FILE
 
 
 def write_log(plan: Plan, run: int, folder: Path) -> bool:

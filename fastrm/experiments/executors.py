@@ -18,6 +18,7 @@ from fastrm.errors import ConfigError
 from fastrm.experiments.batches import work
 from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
+from fastrm.learners import registry
 from fastrm.results import Frame
 
 
@@ -60,10 +61,11 @@ def processes(means: Means) -> Iterator[Pool]:
     short = replace(means.plan, grids=means.plan.grids[:1], seeds=1, steps=1)
     with compile_lock():
         work(short.to_json(), range(short.count))
+    learners = registry.outsiders()
     executor = ProcessPoolExecutor(means.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
-        return executor.submit(work, plan, runs)
+        return executor.submit(_work_elsewhere, learners, plan, runs)
 
     def stop() -> None:
         for process in list((getattr(executor, "_processes", None) or {}).values()):
@@ -87,23 +89,45 @@ def dask(means: Means) -> Iterator[Pool]:
         raise ConfigError(f"scheduler {means.scheduler}: cannot be reached: {reason}") from None
     with client:
         slots = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
-        executor = client.get_executor(pure=False, retries=3)
+        executor, learners = client.get_executor(pure=False, retries=3), registry.outsiders()
 
         def submit(plan: str, runs: list[int]) -> Any:
-            return executor.submit(work, plan, runs)
+            return executor.submit(_work_elsewhere, learners, plan, runs)
 
         yield Pool(submit, max(4, 3 * slots), lambda: executor.shutdown(wait=False))
 
 
-EXECUTORS: dict[str, Callable[[Means], AbstractContextManager[Pool]]] = {
-    "thread": threads,
-    "process": processes,
-    "dask": dask,
-}
-"""Every way to compute batches, by name."""
+class Way(NamedTuple):
+    """One way to compute batches."""
 
-ISOLATIONS = ("thread", "process")
-"""Those on this machine."""
+    name: str
+    open: Callable[[Means], AbstractContextManager[Pool]]
+    has_address: bool
+    """Whether it is reached at the address of a scheduler, else it is on this machine."""
+
+
+EXECUTORS = (
+    Way("thread", threads, has_address=False),
+    Way("process", processes, has_address=False),
+    Way("dask", dask, has_address=True),
+)
+ISOLATIONS = tuple(way.name for way in EXECUTORS if not way.has_address)
+
+
+def open_pool(isolation: str, means: Means) -> AbstractContextManager[Pool]:
+    """Open the pool of workers that computes batches: at the scheduler's address if there is one, else here."""
+    way = next(
+        way
+        for way in EXECUTORS
+        if way.has_address == bool(means.scheduler) and (way.has_address or way.name == isolation)
+    )
+    return way.open(means)
+
+
+def _work_elsewhere(learners: tuple[tuple[str, str], ...], plan: str, runs: list[int]) -> tuple[Frame, float]:
+    """Do the work of a batch in another process, which must get to know learners of the user's own first."""
+    registry.invite(learners)
+    return work(plan, runs)
 
 
 @contextmanager

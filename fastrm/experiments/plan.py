@@ -116,7 +116,8 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """A hash of what determines the numbers of all runs."""
-        rest = self.grids, self.tasks, self.seeds, self.steps, self.metric, self.root_seed, self.slip
+        labels = [method.label for method in self.methods]
+        rest = self.grids, self.tasks, labels, self.seeds, self.steps, self.metric, self.root_seed, self.slip
         return _hash(json.dumps([*rest, *self.identities], sort_keys=True))
 
     @property

@@ -16,19 +16,18 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
 from fastrm.experiments.batches import Stopped, make_batches
 from fastrm.experiments.episode_logs import write_log
-from fastrm.experiments.executors import EXECUTORS, ISOLATIONS, Means, Pool
+from fastrm.experiments.executors import ISOLATIONS, Means, Pool, open_pool
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.plan import Plan
-from fastrm.results import Disk, Results, Store, load, merge_files, provenance
+from fastrm.results import Disk, Results, Store, load, merge_files
 
-Isolation = Literal["thread", "process"]
 GRACE_SECONDS = 2.0
 KILLED = 130
 
@@ -70,7 +69,7 @@ def run(
     out: str | Path,
     *,
     workers: int | None = None,
-    isolation: Isolation = "thread",
+    isolation: str = "thread",
     scheduler: str | None = None,
     shard: tuple[int, int] | None = None,
     fresh: bool = False,
@@ -117,8 +116,7 @@ def run(
         todo = store.todo(shard)
         if len(todo):
             progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
-            executor = isolation if scheduler is None else "dask"
-            with EXECUTORS[executor](Means(plan, count, scheduler or "")) as pool:
+            with open_pool(isolation, Means(plan, count, scheduler or "")) as pool:
                 _drain(pool, plan, todo, store, progress, report)
         store.close()
     except Interrupted:
@@ -133,7 +131,7 @@ def run(
     except BaseException:
         store.abandon()
         raise
-    return Results(provenance(plan, store.started), store.path)
+    return load(store.path)
 
 
 def merge(parts: Sequence[str | Path], out: str | Path, *, disk: Disk | None = None) -> Results:

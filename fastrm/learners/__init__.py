@@ -11,14 +11,14 @@ from fastrm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastrm.learners.batch import PIECE_STEPS as PIECE_STEPS, Batch as Batch, Run as Run
-    from fastrm.learners.hrm_fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
+    from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
     from fastrm.learners.training import train as train, train_many as train_many
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "batch": ("PIECE_STEPS", "Batch", "Run"),
-        "hrm_fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
+        "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
         "training": ("train", "train_many"),
     },
 )

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_whole
+from fastrm.checks import check_known, check_whole
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError, did_you_mean
+from fastrm.errors import ConfigError
 from fastrm.exact import optimal_arps
 from fastrm.kernels import rng
 from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Setting, Span, State
@@ -48,7 +48,7 @@ class Run:
     q: Array
     """Learned values: [cell, machine state, action], for HRM [cell, option, action]."""
     more: Mapping[str, Array]
-    """What else the learner learned, by name: for HRM ``controller``, [cell, option]."""
+    """What else was learned, by name: for HRM ``controller``, [cell, option], and the ``first_option`` of a state."""
     greedy_paths: tuple[tuple[Cell, ...], ...]
     """Cells visited by the greedy policy if nothing slips, per task; cut off when the task is not completed."""
     greedy_lengths: tuple[int | None, ...]
@@ -221,8 +221,7 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
     for name in settings:
         if name in ("profile", "metric", "slip"):
             raise ConfigError(f"{name}: is settled when compiling: fastrm.compile(grid, machine, {name}=...)")
-        if name not in fields:
-            raise ConfigError(f"{name}: no such setting{did_you_mean(name, fields)}; there are {', '.join(fields)}")
+        check_known(name, fields)
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={config!r:.60}: must be a LearnerConfig")
     return replace(config or LearnerConfig(), **settings)

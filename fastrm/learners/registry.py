@@ -7,15 +7,16 @@ A learner is one kernel file, one file in this room, and its name here. Learners
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice
+from fastrm.checks import check_choice, check_known
+from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from fastrm.config import LearnerConfig
     from fastrm.kernels.contracts import Setting, Span, State
     from fastrm.problems import Problem
 
@@ -76,30 +77,55 @@ def find(name: str) -> Learner:
     """Return a learner by name."""
     check_choice("algo", name, names())
     if name not in _known:
-        register(importlib.import_module(f"fastrm.learners.{name}").LEARNER)
+        _known[name] = importlib.import_module(f"fastrm.learners.{name}").LEARNER
     return _known[name]
 
 
 def register(learner: Learner) -> None:
-    """Make a learner known by its name.
+    """Make a learner known by its name, in this process and in those that it starts.
 
     Raises
     ------
     ConfigError
-        When the name is not a word, or another learner has it.
+        When the name is not a word, another learner has it, or the learner lacks something.
     """
-    name = learner.name
+    name = getattr(learner, "name", None)
     if not (isinstance(name, str) and name.isascii() and name.isalnum() and name == name.lower()):
         raise ConfigError(f"learner {name!r}: a name is lower-case letters and digits, such as sarsa")
-    other = _known.get(name)
-    if other is not None and type(other) is not type(learner):
+    if name in BUILT_IN or type(_known.get(name, learner)) is not type(learner):
         raise ConfigError(f"learner {name!r}: there is one of this name already; choose another name")
+    for member in ("semantics", "settings", "per_state", "begin", "advance", "values", "follow"):
+        if not hasattr(learner, member):
+            raise ConfigError(f"learner {name!r}: has no {member!r}; see fastrm.learners.registry.Learner")
+    for setting in learner.settings:
+        check_known(setting, [field.name for kind in (LearnerConfig, Profile) for field in fields(kind)])
     _known[name] = learner
 
 
 def forget(name: str) -> None:
     """Undo `register`."""
     _known.pop(name, None)
+
+
+def outsiders() -> tuple[tuple[str, str], ...]:
+    """Return module and class of the learners that do not come with fastrm, for `invite` in another process.
+
+    Raises
+    ------
+    ConfigError
+        When a class is of the main program, which another process does not import.
+    """
+    classes = [type(learner) for name, learner in _known.items() if name not in BUILT_IN]
+    for kind in classes:
+        if kind.__module__ == "__main__":
+            raise ConfigError(f"learner {kind.__name__}: worker processes need its class in a module of its own")
+    return tuple((kind.__module__, kind.__qualname__) for kind in classes)
+
+
+def invite(classes: Iterable[tuple[str, str]]) -> None:
+    """Register learners by module and class."""
+    for module, name in classes:
+        register(getattr(importlib.import_module(module), name)())
 
 
 def semantics() -> dict[str, int]:

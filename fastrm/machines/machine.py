@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, Unpack
 
-from fastrm.checks import check_number
-from fastrm.errors import ConfigError, MachineError, did_you_mean, place
+from fastrm.checks import check_known, check_number
+from fastrm.errors import ConfigError, MachineError, place
 from fastrm.machines import ltlf, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
@@ -181,10 +181,7 @@ class RewardMachine(Draft):
     @classmethod
     def from_automaton(cls, automaton: Automaton, text: str, kind: Kind, payment: PaymentSettings) -> Self:
         """Build the machine of a task in some kind, paying as `sequence` says."""
-        known = PaymentSettings.__annotations__
         for setting in payment:
-            if setting not in known:
-                near = did_you_mean(setting, known)
-                raise ConfigError(f"{setting}: no such setting{near}; there are {', '.join(known)}")
+            check_known(setting, PaymentSettings.__annotations__)
         name = " ".join(f"{text} {kind}".split())
         return cls.from_draft(reward_kinds.build(automaton, Payment(kind=kind, **payment), name, f"<{name}>"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastrm.errors import ConfigError
-from fastrm.pictures.style import PATH_COLOUR, object_colour
+from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, object_colour
 from fastrm.problems import Problem, retrace
 from fastrm.worlds import WALL, Cell
 
@@ -17,7 +17,7 @@ SIDE, PANEL, LINE = 480, 230, 22
 """Pixels of the map's longer side, of the panel beside it, and of a line of text."""
 MAX_FRAMES = 400
 """An episode that goes on for longer is cut there."""
-_GREY, _DARK, _BLUE, _WHITE = (140, 140, 140), (40, 40, 40), (0, 114, 178), (255, 255, 255)
+_GREY, _DARK, _WHITE = (140, 140, 140), (40, 40, 40), (255, 255, 255)
 
 
 def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds: int = 120) -> None:
@@ -59,7 +59,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
             here = row == moment.state
             box = (left, 8 + LINE * (row + 5), left + PANEL - 30, 4 + LINE * (row + 6))
             if here:
-                pen.rectangle(box, fill=_BLUE)
+                pen.rectangle(box, fill=HERE_COLOUR)
             pen.text((left + 6, 8 + LINE * (row + 5)), name, fill=_WHITE if here else _GREY, font=small)
         frames.append(frame.convert("P", palette=Image.Palette.ADAPTIVE, colors=255))
     pauses = [milliseconds] * (len(frames) - 1) + [10 * milliseconds]

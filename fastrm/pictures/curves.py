@@ -14,7 +14,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.experiments import Method, method_of
-from fastrm.pictures.style import finish_figure, kind_colour, learner_line, line, panels, style
+from fastrm.pictures.style import PARITY_COLOURS, finish_figure, kind_colour, learner_line, line, panels, style
 from fastrm.results import Results, band
 from fastrm.studies import Curves
 
@@ -89,7 +89,7 @@ def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_co
 def parity_curves(curves: Sequence[Curves]) -> Figure:
     """Draw our curves in colour and the published ones in black: a row per map, a column per learner."""
     cells, algos = list(dict.fromkeys(one.cell for one in curves)), ("ql", "crm", "hrm")
-    colours = {False: "#0072B2", True: "#D55E00"}
+    colours = PARITY_COLOURS
     looks: dict[bool, dict[str, Any]] = {
         False: {"marker": "o", "linestyle": (0, (4, 1))}, True: {"marker": "^", "linestyle": (0, (1, 1))},
     }  # fmt: skip

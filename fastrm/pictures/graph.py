@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.machines import RewardMachine
 from fastrm.pictures.graph_layout import LINE, RADIUS, SIZE, arrow_head, joined_edges, lay_out, role_of
-from fastrm.pictures.style import NODE_COLOURS, new_figure, style
+from fastrm.pictures.style import EDGE_TEXT, NODE_COLOURS, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ def to_svg(machine: RewardMachine) -> str:
     for arrow in drawing.arrows:
         for k, line in enumerate(arrow.text):
             offset = LINE * (k - (len(arrow.text) - 1) / 2)
-            lines.append(_text(arrow.text_at[0], arrow.text_at[1] + 3.5 + offset, line, SIZE, "#004a75"))
+            lines.append(_text(arrow.text_at[0], arrow.text_at[1] + 3.5 + offset, line, SIZE, EDGE_TEXT))
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -139,5 +139,5 @@ def draw_machine(machine: RewardMachine) -> Figure:
                 axis.text(x, y + RADIUS + LINE * (k + 0.8), line, fontsize=7.5, color="0.33", **halo)
         for arrow in drawing.arrows:
             text = "\n".join(arrow.text)
-            axis.text(*arrow.text_at, text, fontsize=7.5, color="#004a75", linespacing=1.0, **halo)
+            axis.text(*arrow.text_at, text, fontsize=7.5, color=EDGE_TEXT, linespacing=1.0, **halo)
     return figure

@@ -33,6 +33,12 @@ NODE_COLOURS = {"state": "#ffffff", "success": "#d5efe3", "failure": "#f8dcc8"}
 """Of the states of a machine."""
 PATH_COLOUR = "#D55E00"
 """Of the way that an agent goes."""
+EDGE_TEXT = "#004a75"
+"""Of what is written on the edges of a machine."""
+HERE_COLOUR = "#0072B2"
+"""Of the machine state that an episode is in."""
+PARITY_COLOURS = {False: "#0072B2", True: "#D55E00"}
+"""Of our curves beside published ones, without and with shaping."""
 
 
 def object_colour(k: int) -> str:

@@ -1,6 +1,6 @@
 """Map x machines -> arrays. The only door into the kernels.
 
-Every guard and every reward is evaluated once per event (see `terrain`), so Boolean, numeric-Boolean and
+Every guard and every reward is evaluated once per event (see `events`), so Boolean, numeric-Boolean and
 numeric machines all become the same look-up tables: ``delta[event, state]`` and ``reward[event, state]``.
 """
 
@@ -82,10 +82,10 @@ def compile(
     to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
     events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
     parts = [Evaluator(m, events, terrain, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
-    problem = replace(_assemble(terrain, machines, profile, events, parts), slip=float(slip))
+    problem = _assemble(terrain, machines, profile, events, parts).changed(slip=float(slip))
     if guided and to_go:
         phi = potentials(machines, to_go, problem.plain.shape[1])
-        problem = replace(problem, potential=phi, gamma=math.nan).at(float(gamma))
+        problem = problem.changed(potential=phi, gamma=math.nan).at(float(gamma))
     check_names(machines, terrain)
     return problem
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import Profile
@@ -92,9 +92,13 @@ class Problem:
         reward = aligned_full(self.plain.shape)
         pay_potential(self.plain, self.potential, self.tables, self.example, gamma, reward)
         reward.flags.writeable = False
-        paid = replace(self, tables=self.tables._replace(reward=reward), gamma=gamma)
-        paid.__dict__["steps_to_go"] = self.steps_to_go  # no reward changes it
-        return paid
+        return self.changed(tables=self.tables._replace(reward=reward), gamma=gamma)
+
+    def changed(self, **fields: Any) -> Problem:
+        """Return the problem with other rewards, potentials or slip, none of which changes the steps to go."""
+        other = replace(self, **fields)
+        other.__dict__["steps_to_go"] = self.steps_to_go
+        return other
 
     def __repr__(self) -> str:
         n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u

@@ -3,20 +3,19 @@
 from fastrm.results.dataset import Results, load
 from fastrm.results.disk import Disk
 from fastrm.results.export import to_csv, to_latex
-from fastrm.results.provenance import cpu_name, describe_machine, git_commit
+from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import Frame, Runs, empty_frame, fill_in
 from fastrm.results.stats import (
-    QUARTILES,
     band,
     bootstrap_interval,
     censored_percentile,
     permutation_p,
 )
-from fastrm.results.store import Store, merge_files, provenance
+from fastrm.results.store import Store, merge_files
 from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
-    "QUARTILES", "SUMMARY", "Disk", "Frame", "Paired", "Results", "Runs", "Store", "band", "bootstrap_interval",
-    "censored_percentile", "cpu_name", "describe_machine", "empty_frame", "fill_in", "git_commit", "load",
-    "merge_files", "permutation_p", "provenance", "to_csv", "to_latex",
+    "SUMMARY", "Disk", "Frame", "Paired", "Results", "Runs", "Store", "band", "bootstrap_interval",
+    "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "load",
+    "merge_files", "permutation_p", "to_csv", "to_latex",
 ]  # fmt: skip

@@ -165,8 +165,8 @@ class Results:
         one, two : str
             Names of methods, such as ``crm-num``.
         value : str
-            A figure of `figures`. More is better, of steps fewer; a run that never gets there counts as slower than any
-            other, and with the whole length of the run in the difference.
+            A number of `per_run_values`. More is better, of steps fewer; a run that never gets there counts as slower
+            than any other, and with the whole length of the run in the difference.
         **wanted
             Coordinates as in `select`.
         """
@@ -199,7 +199,7 @@ class Results:
 def _coordinate_name(given: str) -> str:
     name = _ALIASES.get(given, given)
     if name not in COORDINATES:
-        near = did_you_mean(given, COORDINATES)
+        near = did_you_mean(given, (*COORDINATES, *_ALIASES))
         raise ConfigError(f"no coordinate {given!r}{near}; there are {', '.join(COORDINATES)}")
     return name
 

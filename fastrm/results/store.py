@@ -117,7 +117,7 @@ class Store:
                 self.disk.remove_folder(self.parts)
 
     def _attributes(self) -> dict[str, Any]:
-        return provenance(self.runs, self.started)
+        return file_attributes(self.runs, self.started)
 
 
 def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
@@ -126,7 +126,7 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
     for path, (_, attributes) in zip(parts, files, strict=True):
         check_same(runs, attributes, str(path))
     started = min(str(attributes["started"]) for _, attributes in files)
-    data = pack(runs, [columns for columns, _ in files], provenance(runs, started))
+    data = pack(runs, [columns for columns, _ in files], file_attributes(runs, started))
     lock = _Lock(out)
     try:
         (disk or Disk()).publish(out, data)
@@ -136,7 +136,7 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
         lock.release()
 
 
-def provenance(runs: Runs, started: str) -> dict[str, Any]:
+def file_attributes(runs: Runs, started: str) -> dict[str, Any]:
     """Return the attributes of a result file."""
     return {
         "schema": SCHEMA,
@@ -155,9 +155,12 @@ def check_same(runs: Runs, attributes: dict[str, Any], source: str) -> None:
     ours = runs.attributes()
     if attributes.get("identity") == ours["identity"]:
         return
-    differences = []
     if "identity" not in attributes:
-        differences.append("it was begun before runs had lasting identities: it can be read, not continued")
+        raise StoreError(
+            f"{source}: begun before runs had lasting identities; it can be read, not continued: choose another file, "
+            "or start over"
+        )
+    differences = []
     for name in ("semantics", "experiment"):
         here, there = _table(ours[name]), _table(attributes.get(name))
         for key in sorted({*here, *there}):

@@ -1,26 +1,24 @@
-"""What result files say about the paper, the reference implementation, and beyond. Reads files, never trains."""
+"""What result files say about the paper, the reference implementation, and beyond. Reads files; only parity trains."""
 
 from fastrm.studies.claim import Case, Claim
 from fastrm.studies.findings import (
     Agreement,
     Certified,
     Difference,
-    Estimate,
     Point,
     agreement,
     by_optimism,
     certified,
     differences,
-    plain_label,
     short_names,
     sweep,
     verdicts,
 )
 from fastrm.studies.judge import judge
 from fastrm.studies.parity import (
-    LEVEL,
-    PROFILE,
-    WHERE,
+    COMPARED_AT,
+    PARITY_PROFILE,
+    REJECTION_LEVEL,
     Comparison,
     Curves,
     Optimum,
@@ -34,8 +32,33 @@ from fastrm.studies.parity import (
 )
 
 __all__ = [
-    "LEVEL", "PROFILE", "WHERE", "Agreement", "Case", "Certified", "Claim", "Comparison", "Curves", "Difference",
-    "Estimate", "Optimum", "Point", "Speed", "agreement", "by_optimism", "certified", "check_folder", "compare_optima",
-    "compare_speeds", "differences", "judge", "load_curves", "parity_experiments", "plain_label", "rejected",
-    "short_names", "sweep", "verdicts",
+    "COMPARED_AT",
+    "PARITY_PROFILE",
+    "REJECTION_LEVEL",
+    "Agreement",
+    "Case",
+    "Certified",
+    "Claim",
+    "Comparison",
+    "Curves",
+    "Difference",
+
+    "Optimum",
+    "Point",
+    "Speed",
+    "agreement",
+    "by_optimism",
+    "certified",
+    "check_folder",
+    "compare_optima",
+    "compare_speeds",
+    "differences",
+    "judge",
+    "load_curves",
+    "parity_experiments",
+
+    "rejected",
+    "short_names",
+    "sweep",
+    "verdicts",
 ]  # fmt: skip

@@ -183,5 +183,4 @@ class Evidence:
 
 def _count_objects(text: str) -> str:
     """Return the objects of a map as a setup."""
-    objects = sorted(tile for tile in text if tile.islower() or tile == "H")
-    return "".join(f"{objects.count(tile)}{tile}" for tile in dict.fromkeys(objects))
+    return "".join(f"{len(cells)}{letter}" for letter, cells in GridMap.parse(text).objects.items())

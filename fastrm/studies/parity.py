@@ -25,17 +25,17 @@ from fastrm.results import Results, permutation_p
 from fastrm.studies.published import ALGORITHMS, machine_file, map_file, published_optima, published_runs
 from fastrm.worlds import GridMap
 
-WHERE = (0.1, 0.3, 0.5, 0.7, 0.9)
+COMPARED_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
 """At which shares of a curve it is compared."""
-LEVEL = 0.01
+REJECTION_LEVEL = 0.01
 RUNS = 60
-PROFILE = "icarte2022"
+PARITY_PROFILE = "icarte2022"
 MULTI_TASK_STEPS_PER_SECOND = 678.0
 """What the reference makes on the ten Craft tasks with CRM, as published."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class PublishedCase:
     """A map and tasks whose curves were published."""
 
     domain: str
@@ -53,13 +53,13 @@ class Cell:
         return f"{self.domain} {self.grid}"
 
 
-CELLS = (
-    Cell("craft-single", "M1", ("t10",), "map_1"),
-    Cell("craft-single", "M2", ("t10",), "map_2"),
-    Cell("office-single", "M1", ("t3",), "office"),
-    Cell("craft", "M1", tuple(f"t{k}" for k in range(1, 11)), "map_1", 1000),
-    Cell("craft", "M2", tuple(f"t{k}" for k in range(1, 11)), "map_2", 1000),
-    Cell("office", "M1", tuple(f"t{k}" for k in range(1, 5)), "office", 400),
+CASES = (
+    PublishedCase("craft-single", "M1", ("t10",), "map_1"),
+    PublishedCase("craft-single", "M2", ("t10",), "map_2"),
+    PublishedCase("office-single", "M1", ("t3",), "office"),
+    PublishedCase("craft", "M1", tuple(f"t{k}" for k in range(1, 11)), "map_1", 1000),
+    PublishedCase("craft", "M2", tuple(f"t{k}" for k in range(1, 11)), "map_2", 1000),
+    PublishedCase("office", "M1", tuple(f"t{k}" for k in range(1, 5)), "office", 400),
 )
 SUITE_OF = {
     "craft-single": "icarte-craft-single", "office-single": "icarte-office-single", "craft": "icarte-craft-multi",
@@ -72,7 +72,7 @@ SUITE_OF = {
 class Comparison:
     """Our runs and the published ones at one step of one curve."""
 
-    cell: Cell
+    cell: PublishedCase
     algorithm: str
     step: int
     ours: float
@@ -100,7 +100,7 @@ class Optimum:
 class Curves:
     """Scores of our runs and of the published ones, [run, tick], at the same steps."""
 
-    cell: Cell
+    cell: PublishedCase
     algorithm: str
     steps: Array
     ours: Array
@@ -109,7 +109,7 @@ class Curves:
     def compare(self) -> list[Comparison]:
         """Compare at five steps."""
         found = []
-        for share in WHERE:
+        for share in COMPARED_AT:
             k = round(share * len(self.steps)) - 1
             one, two = self.ours[:, k], self.published[:, k]
             found.append(Comparison(self.cell, self.algorithm, int(self.steps[k]), float(np.median(one)),
@@ -117,12 +117,12 @@ class Curves:
         return found
 
 
-def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -> dict[str, Experiment]:
+def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PARITY_PROFILE) -> dict[str, Experiment]:
     """Return what has to be run, by domain."""
     found = {}
     for domain, suite in SUITE_OF.items():
         experiment = Experiment.named(suite, folder)
-        wanted = {cell.ours for cell in CELLS if cell.domain == domain}
+        wanted = {cell.ours for cell in CASES if cell.domain == domain}
         maps = tuple(name for name in experiment.map_files if Path(name).stem in wanted)
         found[domain] = replace(experiment, name=f"parity-{domain}", map_files=maps, seeds=runs, profile=profile)
     return found
@@ -131,7 +131,7 @@ def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PROFILE) -
 def check_folder(folder: Path) -> None:
     """Read everything that will be compared, so that what is missing is known before anything is run."""
     published_optima(folder)
-    for cell in CELLS:
+    for cell in CASES:
         for algorithm in ALGORITHMS:
             published_runs(folder, algorithm, cell.domain, cell.grid)
 
@@ -149,7 +149,7 @@ def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
     for domain, some in results.items():
         if (broken := some["error"][some["error"] != ""]).size:
             raise ConfigError(f"{domain}: {broken[0]}")
-    for cell in CELLS:
+    for cell in CASES:
         units = [optima[cell.domain.partition("-")[0], cell.grid, task] for task in cell.tasks]
         for algorithm, method in ALGORITHMS.items():
             steps, scores = results[cell.domain].curves(method=method, grid=cell.ours)
@@ -161,7 +161,7 @@ def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
 
 def rejected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the comparisons that reject equality, corrected for their number."""
-    return [one for one in comparisons if one.p * len(comparisons) < LEVEL]
+    return [one for one in comparisons if one.p * len(comparisons) < REJECTION_LEVEL]
 
 
 def compare_optima(folder: Path) -> list[Optimum]:
@@ -171,7 +171,7 @@ def compare_optima(folder: Path) -> list[Optimum]:
     for (domain, name, task), published in published_optima(folder).items():
         grid = GridMap.load(map_file(folder, name)) if domain == "craft" else office
         machine = RewardMachine.load(machine_file(folder, domain, task))
-        ours = optimal_arps(compile(grid, machine, PROFILE))[0]
+        ours = optimal_arps(compile(grid, machine, PARITY_PROFILE))[0]
         found.append(Optimum(f"{domain} {name} {task}", ours, published))
     return found
 
@@ -189,7 +189,7 @@ def compare_speeds(folder: Path, steps: int = 2_000_000) -> list[Speed]:
     """Time one core on Craft M1: every published algorithm on t10, and CRM on ten tasks at once."""
     grid = GridMap.load(map_file(folder, "M1"))
     tasks = [RewardMachine.load(machine_file(folder, "craft", f"t{k}")) for k in range(1, 11)]
-    single, multi = compile(grid, tasks[-1], PROFILE), compile(grid, tasks, PROFILE)
+    single, multi = compile(grid, tasks[-1], PARITY_PROFILE), compile(grid, tasks, PARITY_PROFILE)
     found = [
         Speed(f"craft-single {name}", _time(single, method, steps),
               float(np.median([_rate(log) for log in published_runs(folder, name, "craft-single", "M1")])))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from fastrm.errors import StoreError
-from fastrm.experiments import NAME, Monitor, read_monitor
+from fastrm.experiments import MONITOR_FILE, Monitor, read_monitor
 from fastrm.textfile import read_text
 
 ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", "hrm": "hrm", "hrm-rs": "hrm-rs"}
@@ -31,15 +31,17 @@ def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list
     if not numbers:
         raise StoreError(f"{where}: no runs; the folder of published data is missing or only half copied")
     for number in numbers:
-        if not (where / number / NAME).is_file():
-            raise StoreError(f"{where / number / NAME}: missing; the folder of published data is only half copied")
+        if not (where / number / MONITOR_FILE).is_file():
+            raise StoreError(
+                f"{where / number / MONITOR_FILE}: missing; the folder of published data is only half copied"
+            )
     if len(numbers) < RUNS.get(domain, 0):
         raise StoreError(f"{where}: {len(numbers)} runs of {RUNS[domain]}; the folder is only half copied")
-    logs = [read_monitor(where / number / NAME) for number in numbers]
+    logs = [read_monitor(where / number / MONITOR_FILE) for number in numbers]
     for number, log in zip(numbers, logs, strict=True):
         if log.length.sum() < 0.99 * STEPS.get(domain, 0):
             raise StoreError(
-                f"{where / number / NAME}: ends after {log.length.sum()} of {STEPS[domain]} steps; cut off"
+                f"{where / number / MONITOR_FILE}: ends after {log.length.sum()} of {STEPS[domain]} steps; cut off"
             )
     return logs
 

@@ -1,10 +1,9 @@
 """Where the agent moves: text or a recipe becomes a map. Knows nothing of rewards."""
 
-from fastrm.worlds.fences import Fence, write_fenced
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.moves import ACTIONS, DOWN, LEFT, OFFSETS, RIGHT, UP, flat_offsets
 from fastrm.worlds.named_maps import find_grid, generate_grid
-from fastrm.worlds.recipes import parse_recipe, parse_setup
+from fastrm.worlds.recipes import parse_recipe
 from fastrm.worlds.tiles import (
     FLOOR,
     FLOOR_TOO,
@@ -18,6 +17,6 @@ from fastrm.worlds.tiles import (
 
 __all__ = [
     "ACTIONS", "DOWN", "FLOOR", "FLOOR_TOO", "LEFT", "OBJECT_IN_WORDS", "OFFSETS", "RIGHT", "START", "UP", "WALL",
-    "Cell", "Fence", "GridMap", "find_grid", "flat_offsets", "generate_grid", "is_object", "parse_recipe",
-    "parse_setup", "split_object", "write_fenced",
+    "Cell", "GridMap", "find_grid", "flat_offsets", "generate_grid", "is_object", "parse_recipe",
+    "split_object",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from fastrm import Experiment, LearnerConfig
 from fastrm.experiments import Method, Plan
 from fastrm.results.hdf5 import pack
 from fastrm.results.schema import empty_frame
-from fastrm.results.store import provenance
+from fastrm.results.store import file_attributes
 
 METHODS = (
     "crm-rs-bool", "hrm-bool", "qrm-num-bool", "crm-num-bool", "hrm-num-bool", "qrm-num", "crm-num", "hrm-num",
@@ -61,5 +61,5 @@ def make_file(path, turn=lambda run: None, plan=PLAN, runs=None, **attributes):
     frame["error"] = np.where(failed, b"broke", b"")
     if runs is not None:
         frame = {name: column[runs] for name, column in frame.items()}
-    path.write_bytes(pack(plan, [frame], provenance(plan, "2026-01-01") | attributes))
+    path.write_bytes(pack(plan, [frame], file_attributes(plan, "2026-01-01") | attributes))
     return path

@@ -34,7 +34,7 @@ def test_a_file_of_the_first_landing_loads_with_the_curves_of_today(tmp_path, ca
 def test_going_on_with_it_is_refused_in_one_line(tmp_path, capsys):
     path = tmp_path / "old.h5"
     shutil.copy(FIRST, path)
-    with pytest.raises(StoreError, match="begun before runs had lasting identities: it can be read, not continued"):
+    with pytest.raises(StoreError, match="begun before runs had lasting identities; it can be read, not continued"):
         run(TINY, path)
     assert path.read_bytes() == FIRST.read_bytes()
 

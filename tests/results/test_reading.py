@@ -36,7 +36,7 @@ def test_curves_and_selections(tmp_path):
     assert steps.tolist() == [500, 1000, 1500, 2000] and scores.shape == (6, 4)
     assert results.select(label=["qrm-bool", "hrm-num"], seed=1).runs == 8
     for wanted, message in [
-        ({"metod": "x"}, r"no coordinate 'metod' \(did you mean method|no coordinate 'metod'"),
+        ({"metod": "x"}, r"no coordinate 'metod' \(did you mean method\?\); there are setup"),
         ({"method": "crm-rs-bol"}, r"selects nothing \(did you mean crm-rs-bool\?\)"),
         ({"algo": "qrm", "kind": "numeric"}, "nothing is selected by algo='qrm', kind='numeric' together"),
     ]:

@@ -166,7 +166,7 @@ def test_the_command_prints_the_same_bytes_every_time(tmp_path, capsys):
 
 
 def test_files_of_different_semantics_are_not_set_side_by_side(tmp_path, capsys):
-    paths = [str(make_file(tmp_path / "one.h5")), str(make_file(tmp_path / "two.h5", semantics='{"crm": 2}'))]
+    paths = [str(make_file(tmp_path / "one.h5")), str(make_file(tmp_path / "two.h5", semantics='{"crm": 99}'))]
     assert main(["claims", *paths]) == 2
     printed = capsys.readouterr().err
     assert "two.h5: semantics" in printed and "they do not compare" in printed and printed.count("\n") == 1

@@ -27,8 +27,8 @@ from fastrm.experiments.plan import Plan
 from fastrm.experiments.runner import write_episodes
 from fastrm.results.stats import ks_distance, permutation_p
 from fastrm.studies.parity import (
-    CELLS,
-    WHERE,
+    CASES,
+    COMPARED_AT,
     Comparison,
     compare_optima,
     compare_speeds,
@@ -41,8 +41,8 @@ from fastrm.studies.published import ALGORITHMS, published_optima, published_run
 
 def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():
     log = Monitor(np.array([1.0, 0.0, 1.0]), np.array([10, 30, 20]), np.zeros(3), {})
-    assert log.scores(np.array([9, 10, 39, 40, 59, 60]), 0.1).tolist() == pytest.approx([0, 1, 1, 0.5, 0.5, 0.5])
-    assert log.scores(np.array([60]), 0.1, window=2).tolist() == pytest.approx([0.25])
+    assert log.scores(np.array([9, 10, 39, 40, 59, 60]), [0.1]).tolist() == pytest.approx([0, 1, 1, 0.5, 0.5, 0.5])
+    assert log.scores(np.array([60]), [0.1], window=2).tolist() == pytest.approx([0.25])
 
 
 def test_scores_of_a_log_equal_the_kernel_s():
@@ -51,7 +51,7 @@ def test_scores_of_a_log_equal_the_kernel_s():
     trained = train(problem, "crm", steps=60_000, seed=3, tick=1000, optimum=[0.04], episodes=True)
     paid, length = trained.episode_log
     log = Monitor(paid, length, np.zeros(len(paid)), {})
-    assert log.scores(trained.step, 0.04) == pytest.approx(np.nan_to_num(trained.score), abs=1e-12)
+    assert log.scores(trained.step, [0.04]) == pytest.approx(np.nan_to_num(trained.score), abs=1e-12)
 
 
 def test_logs_are_read_back_as_written(tmp_path):
@@ -170,14 +170,14 @@ def test_curves_are_compared_with_the_published_ones(reference, tmp_path):
     craft = Plan.of(parity_experiments(reference, runs=1)["craft-single"])
     results = {"office-single": run(office, tmp_path / "o.h5"), "craft-single": run(craft, tmp_path / "c.h5")}
     curves = load_curves(reference, results)
-    assert len(curves) == len(CELLS) * len(ALGORITHMS)
+    assert len(curves) == len(CASES) * len(ALGORITHMS)
     comparisons = [one for curve in curves for one in curve.compare() if curve.cell.domain == "office-single"]
-    assert len(comparisons) == 6 * len(WHERE) and not rejected(comparisons)
+    assert len(comparisons) == 6 * len(COMPARED_AT) and not rejected(comparisons)
     assert np.median([one.p for one in comparisons]) > 0.1
 
 
 def test_the_correction_counts_the_comparisons():
-    one = Comparison(CELLS[0], "ql", 1, 0.0, 0.0, 0.001)
+    one = Comparison(CASES[0], "ql", 1, 0.0, 0.0, 0.001)
     assert rejected([one]) == [one] and rejected([one] * 11) == []
 
 

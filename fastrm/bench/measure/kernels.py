@@ -167,7 +167,7 @@ def any_order_row(targets: int, steps: int, repeats: int) -> Figures:
 
 
 def side_row(side: int, steps: int, repeats: int) -> Figures:
-    """Measure QRM and CRM on task a-b-c of a square map."""
+    """Measure every learner on task a-b-c of a square map."""
     problem = paper_problem("boolean", side)
     best = {algo: min(timed(problem, algo, steps)[0] for _ in range(repeats)) for algo in registry.names()}
     return {"side": side, **{f"{algo}_ns_per_step": seconds / steps * 1e9 for algo, seconds in best.items()}}
