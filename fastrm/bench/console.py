@@ -37,12 +37,12 @@ def print_summary(results: Results) -> None:
     console.print(f"{results!r} in {results.path}", markup=False, soft_wrap=True)
     if not results.runs:
         return
-    table = new_table("medians", "setup", "task", "method", "runs", "score", "to 90 %", "shortest")
+    table = new_table("medians", "setup", "task", "method", "runs", "settled", "to 90 %", "shortest")
     for row in results.summary():
         if row["runs"]:
             table.add_row(
-                row["setup"], row["task"], row["label"], str(row["runs"]), show_score(row["score_50"]),
-                show_steps(row["steps_to_90_50"]), f"{row['shortest']:.0%}",
+                row["setup"], row["task"], row["label"], str(row["runs"]), show_score(row["settled_50"]),
+                show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}",
             )  # fmt: skip
     console.print(table)
 

@@ -3,11 +3,11 @@
 from fastrm.results.dataset import Results, load
 from fastrm.results.disk import Disk
 from fastrm.results.export import to_csv, to_latex
+from fastrm.results.intervals import Interval, by_map, interval_of, interval_of_mean
 from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import Frame, Runs, empty_frame, fill_in
 from fastrm.results.stats import (
     band,
-    bootstrap_interval,
     censored_percentile,
     permutation_p,
 )
@@ -15,7 +15,7 @@ from fastrm.results.store import Store, merge_files
 from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
-    "SUMMARY", "Disk", "Frame", "Paired", "Results", "Runs", "Store", "band", "bootstrap_interval",
-    "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "load",
-    "merge_files", "permutation_p", "to_csv", "to_latex",
+    "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "band", "by_map",
+    "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "interval_of",
+    "interval_of_mean", "load", "merge_files", "permutation_p", "to_csv", "to_latex",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, StoreError, did_you_mean
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
-from fastrm.results.stats import area, steps_to
+from fastrm.results.stats import area, settled, steps_to, steps_to_plateau
 from fastrm.results.summaries import Paired, compare, summarise
 
 if TYPE_CHECKING:
@@ -129,35 +129,52 @@ class Results:
             yield key, np.flatnonzero(group == k)
 
     def per_run_values(self, value: str) -> Array:
-        """Return one figure per run: the last ``score``, the ``area`` under the score, or the ``steps_to_90``.
+        """Return one number per run.
 
-        Other shares of the optimum may be given, ``steps_to_50`` or ``steps_to_0.5``; NaN where a run never gets there.
+        ``settled``
+            The mean score over the last tenth of the steps; a single tick is noise.
+        ``area``
+            The mean score over the whole run.
+        ``steps_to_90``
+            Steps until the score first reached 0.9 of its unit; other shares are ``steps_to_50`` or ``steps_to_0.5``.
+            NaN where a run never gets there.
+        ``steps_to_plateau``
+            Steps until the score first reached 98 % of what the run itself settles at; NaN where that is 0.
         """
         ticks = len(self["step"])
-        if value == "score":
-            last: Array = np.nan_to_num(self["score"][:, -1]) if ticks else np.full(self.runs, np.nan)
-            return last
+        if value in ("settled", "area", "steps_to_plateau") and not ticks:
+            return np.full(self.runs, np.nan)
+        if value == "settled":
+            return settled(self["score"], self["step"])
         if value == "area":
-            return area(self["score"]) if ticks else np.full(self.runs, np.nan)
+            return area(self["score"])
+        if value == "steps_to_plateau":
+            return steps_to_plateau(self["score"], self["step"])
         if value == "steps_to_90":
             return self["steps_to_90"]
         share = value.removeprefix("steps_to_") if isinstance(value, str) else ""
         percent = share.isascii() and share.isdigit() and 1 <= int(share[:9]) <= 100
         if share == value or not (percent or (share.startswith("0.") and share[2:].isascii() and share[2:].isdigit())):
-            known = ("score", "area", "steps_to_90", "steps_to_0.5")
-            raise ConfigError(f"no figure {value!r}{did_you_mean(str(value), known)}; there are {', '.join(known)}")
+            known = ("settled", "area", "steps_to_90", "steps_to_plateau", "steps_to_0.5")
+            raise ConfigError(f"no number {value!r}{did_you_mean(str(value), known)}; there are {', '.join(known)}")
         return steps_to(self["score"], self["step"], int(share) / 100 if percent else float(share))
 
-    def summary(self, by: Sequence[str] = ("setup", "task", "label")) -> list[dict[str, Any]]:
-        """Return a row of figures per group of runs, failed ones aside.
+    def summary(
+        self, by: Sequence[str] = ("setup", "task", "label"), over: Literal["maps", "seeds"] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return a row of numbers per group of runs, failed ones aside.
 
-        Quartiles of the last score and of the steps to 90 % (infinite where too few runs got there); the inter-quartile
-        mean of the last score with a 95 % interval from a bootstrap within maps; the mean area under the score; the
-        shares of runs that reached 90 % and that end with shortest paths.
+        Quartiles of the settled score and of the steps to 90 % (infinite where too few runs got there); the
+        inter-quartile mean of the settled score; the mean area under the score; the median steps to the run's own
+        plateau; the shares of runs that reached 90 % and that end with shortest paths. ``_low`` and ``_high`` are the
+        ends of 95 % intervals: over maps (maps are resampled, and runs within them), or over seeds where a group has
+        one map, as the column ``over`` says.
         """
-        return summarise(self, by)
+        return summarise(self, by, over)
 
-    def compare(self, one: str, two: str, value: str = "score", **wanted: Any) -> Paired:
+    def compare(
+        self, one: str, two: str, value: str = "settled", *, over: Literal["maps", "seeds"] | None = None, **wanted: Any
+    ) -> Paired:
         """Compare two methods run by run: runs on the same map, task and seed share their random numbers.
 
         Parameters
@@ -167,10 +184,13 @@ class Results:
         value : str
             A number of `per_run_values`. More is better, of steps fewer; a run that never gets there counts as slower
             than any other, and with the whole length of the run in the difference.
+        over : {"maps", "seeds"}, optional
+            What the interval is over. By default maps, wherever there is more than one: it then speaks of maps like
+            these. Seeds are for one map and speak of it alone.
         **wanted
             Coordinates as in `select`.
         """
-        return compare(self, one, two, value, **wanted)
+        return compare(self, one, two, value, over, **wanted)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""

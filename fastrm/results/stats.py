@@ -6,7 +6,7 @@ percentile that falls among them is infinite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,46 +83,6 @@ def iqm(values: Array) -> Any:
     return ordered[..., count // 4 : count - count // 4].mean(axis=-1)
 
 
-def bootstrap_interval(
-    values: Array,
-    strata: Array | None = None,
-    statistic: Callable[[Array], Any] = iqm,
-    *,
-    level: float = 0.95,
-    rounds: int = 2000,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Return a percentile interval of a statistic from resampling runs with replacement, within each stratum.
-
-    Parameters
-    ----------
-    values : array
-        One value per run.
-    strata : array, optional
-        What a run is resampled within, such as its map; by default, and where no stratum has two runs, all runs are one
-        stratum. A single run has no interval (NaN).
-    statistic : callable
-        What is estimated, over the last axis of an array; the inter-quartile mean by default.
-    level : float
-        Coverage of the interval.
-    rounds : int
-        Number of resamples.
-    seed : int
-        Of the resampling; the same seed gives the same interval.
-    """
-    random = np.random.default_rng(seed)
-    groups = [np.arange(len(values))] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
-    if (
-        max(len(group) for group in groups) == 1
-    ):  # nothing varies within a stratum: the strata themselves are the sample
-        groups = [np.arange(len(values))]
-    if len(values) == 1:
-        return float("nan"), float("nan")
-    picks = np.concatenate([group[random.integers(0, len(group), (rounds, len(group)))] for group in groups], axis=1)
-    low, high = np.percentile(statistic(values[picks]), [50 * (1 - level), 50 * (1 + level)])
-    return float(low), float(high)
-
-
 def probability_of_improvement(one: Array, two: Array) -> float:
     """Return how likely a run of `one` exceeds a run of `two`, ties counting half (Mann-Whitney U / nm).
 
@@ -165,3 +125,21 @@ def area(curves: Array) -> Array:
     """Return the mean height of each curve; before its first episode a run has 0."""
     height: Array = np.nan_to_num(curves).mean(axis=1)
     return height
+
+
+def settled(curves: Array, steps: Array) -> Array:
+    """Return the mean height of each curve over the last tenth of the steps; before its first episode a run has 0.
+
+    >>> settled(np.array([[0.0, 1.0, 2.0]]), np.array([10, 95, 100])).tolist()
+    [1.5]
+    """
+    last = steps > 0.9 * steps[-1]
+    height: Array = np.nan_to_num(curves[:, last]).mean(axis=1)
+    return height
+
+
+def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
+    """Return the step at which each curve first reaches a share of what it settles at, NaN where that is 0 or less."""
+    height = settled(curves, steps)
+    reached = np.nan_to_num(curves, nan=-np.inf) >= share * height[:, None]
+    return np.where((height > 0) & reached.any(axis=1), steps[reached.argmax(axis=1)].astype(np.float64), np.nan)

@@ -1,4 +1,4 @@
-"""Figures of groups of runs, and two methods compared run by run."""
+"""Numbers of groups of runs, and two methods compared run by run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastrm.arrays import Array
+from fastrm.checks import check_choice
 from fastrm.errors import ConfigError
+from fastrm.results.intervals import Over, by_map, interval_of, interval_of_mean
 from fastrm.results.stats import (
     QUARTILES,
-    bootstrap_interval,
     censored_percentile,
     iqm,
     probability_of_improvement,
@@ -22,9 +24,12 @@ from fastrm.results.stats import (
 if TYPE_CHECKING:
     from fastrm.results.dataset import Results
 
+SHARES = {"reached_90": "reached 90 % of the optimum", "shortest_share": "end with shortest paths"}
+"""Shares of runs."""
 SUMMARY = (
-    *(f"score_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
-    *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "reached_90", "shortest",
+    "maps", "over", *(f"settled_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
+    *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "steps_to_plateau_50",
+    *(f"{share}{end}" for share in SHARES for end in ("", "_low", "_high")),
 )  # fmt: skip
 """What `Results.summary` tells of every group, NaN where all its runs failed."""
 
@@ -39,40 +44,65 @@ class Paired:
     """What is compared."""
     pairs: int
     """Runs of either that share map, task and seed."""
+    maps: int
+    """Maps these are on."""
+    over: Over
+    """What the interval and the p-value are over: maps, so that they speak of maps like these, or the seeds of one map,
+    so that they speak of that map alone."""
     difference: float
-    """Mean of the first less the second."""
+    """Mean of the first less the second: positive where the first has more. Of steps, more is worse."""
     low: float
-    """Lower end of a 95 % interval of the difference, from a bootstrap within maps and tasks."""
+    """Lower end of a 95 % interval of the difference."""
     high: float
     p: float
-    """Two-sided p-value of the difference, by random signs."""
+    """Two-sided p-value of the difference, by random signs of whole maps (or of seeds)."""
     probability: float
-    """How likely a run of the first is better than one of the second, averaged over maps and tasks."""
+    """How likely a run of the first is better than one of the second on the same map and task, ties counting half,
+    averaged over maps and tasks. Better is more, of steps fewer."""
+    never: int = 0
+    """Runs of either that never got there. They count with the whole length of the run, so that the difference is one
+    of *restricted means*: of the steps within that length."""
+
+    def __str__(self) -> str:
+        what = f"restricted mean of {self.value}" if self.never else self.value
+        return (
+            f"{self.one} less {self.two}, {what}: {self.difference:.6g} [{self.low:.6g}, {self.high:.6g}] "
+            f"over {self.over} ({self.maps} map{'s' * (self.maps > 1)}, {self.pairs} pairs), p {self.p:.2g}, "
+            f"better with probability {self.probability:.3f}"
+        )
 
 
-def summarise(results: Results, by: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a row of figures per group of runs; see `Results.summary`."""
-    score, steps, solved = results.per_run_values("score"), results["steps_to_90"], results["solved"]
-    areas, maps = results.per_run_values("area"), np.char.add(np.char.add(results["setup"], "/"), results["grid"])
+def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[dict[str, Any]]:
+    """Return a row of numbers per group of runs; see `Results.summary`."""
+    settled, area, plateau = (results.per_run_values(name) for name in ("settled", "area", "steps_to_plateau"))
+    steps, solved, maps = results["steps_to_90"], results["solved"].astype(np.float64), maps_of(results)
     rows = []
     by = (by,) if isinstance(by, str) else tuple(by)
-    for key, mine in results.groups(*by):
-        row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(mine)}
-        if not len(mine):
-            row |= dict.fromkeys(SUMMARY, math.nan)
-        else:
-            row |= {f"score_{q:.0f}": float(np.percentile(score[mine], q)) for q in QUARTILES}
-            low, high = bootstrap_interval(score[mine], maps[mine], rounds=500)
-            row |= {"iqm": float(iqm(score[mine])), "iqm_low": low, "iqm_high": high}
-            row["area"] = float(areas[mine].mean())
-            row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[mine], q) for q in QUARTILES}
-            row["reached_90"] = float(np.mean(~np.isnan(steps[mine])))
-            row["shortest"] = float(np.mean(solved[mine]))
+    for key, chosen in results.groups(*by):
+        row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(chosen)}
+        if not len(chosen):
+            rows.append(row | dict.fromkeys(SUMMARY, math.nan))
+            continue
+        where = check_over(maps[chosen], over)
+        middle = interval_of(iqm, settled[chosen], where)
+        row |= {"maps": len(np.unique(maps[chosen])), "over": middle.over}
+        row |= {f"settled_{q:.0f}": float(np.percentile(settled[chosen], q)) for q in QUARTILES}
+        row |= {"iqm": float(iqm(settled[chosen])), "iqm_low": middle.low, "iqm_high": middle.high}
+        row["area"] = float(area[chosen].mean())
+        row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[chosen], q) for q in QUARTILES}
+        row["steps_to_plateau_50"] = censored_percentile(plateau[chosen], 50)
+        for share, truth in zip(SHARES, (~np.isnan(steps[chosen]), solved[chosen]), strict=True):
+            ends = interval_of_mean(truth.astype(np.float64), where, rounds=400)
+            row |= {
+                share: float(truth.mean()),
+                f"{share}_low": max(ends.low, 0.0),
+                f"{share}_high": min(ends.high, 1.0),
+            }
         rows.append(row)
     return rows
 
 
-def compare(results: Results, one: str, two: str, value: str, **wanted: Any) -> Paired:
+def compare(results: Results, one: str, two: str, value: str, over: Over | None, **wanted: Any) -> Paired:
     """Compare two methods run by run; see `Results.compare`."""
     sides = [results.select(method=label, **wanted) for label in (one, two)]
     found = []
@@ -84,15 +114,42 @@ def compare(results: Results, one: str, two: str, value: str, **wanted: Any) -> 
     if not common:
         raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
     pair = np.array([[side[key] for key in common] for side in found])
-    sign = -1.0 if value.startswith("steps_to") else 1.0
-    if sign > 0 and np.isnan(pair).any():
+    is_steps = value.startswith("steps_to")
+    if not is_steps and np.isnan(pair).any():
         raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
-    ranks = np.where(np.isnan(pair), np.inf, pair) * sign
+    ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
     strata = np.array(["/".join(key[:3]) for key in common])
     chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
     differences = np.subtract(*np.where(np.isnan(pair), float(results.plan.steps), pair))
-    low, high = bootstrap_interval(differences, strata, lambda v: v.mean(axis=-1))
+    maps = np.array(["/".join(key[:2]) for key in common])
+    where = check_over(maps, over)
+    per_map = np.array([group.mean() for group in by_map(differences, where)])
+    units = per_map if len(per_map) > 1 else differences
+    interval, middle = interval_of_mean(differences, where), float(per_map.mean())
+    room = float(results.plan.learner.tick) / 2 if is_steps else 0.0  # ticks tell no more apart
     return Paired(
-        one=one, two=two, value=value, pairs=len(common), difference=float(differences.mean()), low=low, high=high,
-        p=sign_flip_p(differences), probability=float(np.mean(chance)),
+        one=one, two=two, value=value, pairs=len(common), maps=len(np.unique(maps)), over=interval.over,
+        difference=middle, low=min(interval.low, middle - room), high=max(interval.high, middle + room),
+        p=sign_flip_p(units), probability=float(np.mean(chance)), never=int(np.isnan(pair).sum()),
     )  # fmt: skip
+
+
+def maps_of(results: Results) -> Array:
+    """Return setup and name of every run's map."""
+    names: Array = np.char.add(np.char.add(results["setup"], "/"), results["grid"])
+    return names
+
+
+def check_over(maps: Array, over: Over | None) -> Array:
+    """Refuse what intervals cannot be over; return the maps.
+
+    Over seeds is for one map alone: seeds on one map say nothing about others.
+    """
+    if over is not None:
+        check_choice("over", over, ("maps", "seeds"))
+    count = len(np.unique(maps))
+    if over == "seeds" and count > 1:
+        raise ConfigError(f"over='seeds': speaks of one map, but there are {count}; select one with setup and grid")
+    if over == "maps" and count == 1:
+        raise ConfigError("over='maps': there is only one map; an interval over its seeds speaks of it alone")
+    return maps

@@ -18,7 +18,7 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, MachineError
 from fastrm.exact import guarantee
 from fastrm.experiments import Plan, method_of
-from fastrm.results import Results, bootstrap_interval, censored_percentile
+from fastrm.results import Results, by_map, censored_percentile, interval_of_mean
 
 Verdicts = dict[tuple[int, int, str], bool]
 """By grid, task and kind."""
@@ -196,9 +196,11 @@ def by_optimism(optimism: float | None) -> float:
 
 def over_maps(values: Array, maps: Array) -> Estimate:
     """Return the mean over maps of the mean on each, with an interval from resampling maps."""
-    means = np.array([values[maps == name].mean() for name in np.unique(maps)])
-    low, high = bootstrap_interval(means, None, lambda sample: sample.mean(axis=-1))
-    return Estimate(float(means.mean()), low, high)
+    means = [group.mean() for group in by_map(values, maps)]
+    if len(means) == 1:
+        return Estimate(float(means[0]), math.nan, math.nan)
+    interval = interval_of_mean(values, maps)
+    return Estimate(float(np.mean(means)), interval.low, interval.high)
 
 
 def _check(results: Results) -> None:

@@ -141,13 +141,13 @@ def test_terminals_without_unicode_get_ascii(results, monkeypatch):
 def test_failed_runs_are_left_out_of_summaries(tmp_path):
     path = make_file(tmp_path / "x.h5", lambda run: run.update(failed=run["seed"] == 0, found=run["seed"] != 0))
     rows = load(path).summary(by=("method",))
-    assert [row["runs"] for row in rows] == [30] * 8 and rows[0]["shortest"] == 1.0
+    assert [row["runs"] for row in rows] == [30] * 8 and rows[0]["shortest_share"] == 1.0
 
 
 def test_the_summary_knows_medians_and_shares(results):
     rows = results.summary(by=("label", "task"))
     row = next(row for row in rows if row["label"] == "hrm-num" and row["task"] == "a-b")
-    assert row["runs"] == 15 and row["shortest"] == 0.8 and row["score_50"] == pytest.approx(0.95)
+    assert row["runs"] == 15 and row["shortest_share"] == 0.8 and row["settled_50"] == pytest.approx(0.95)
     with pytest.raises(ConfigError, match=r"no coordinate 'lable' \(did you mean label\?\)"):
         results.summary(by=("lable",))
 
