@@ -93,7 +93,9 @@ def claims_as_markdown(judged: Sequence[Judged]) -> str:
     heads = [*_heads(judged), *([] if several else ["numbers, and what the exact tools know"])]
     lines = [f"| | claim | {' | '.join(heads)} |", f"|---:|---|{'---|' * len(heads)}"]
     for row in zip(*(one.claims for one in judged), strict=True):
-        cells = [claim.verdict for claim in row] + ([] if several else ["<br>".join(_evidence(row[0]))])
+        cells = [
+            f"{claim.verdict}: {claim.support}" if several and claim.support else claim.verdict for claim in row
+        ] + ([] if several else ["<br>".join(_evidence(row[0]))])
         lines.append(f"| {row[0].number} | {row[0].text} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -107,7 +109,7 @@ def _heads(judged: Sequence[Judged]) -> list[str]:
 
 def _evidence(claim: Claim) -> list[str]:
     counted = f"{sum(case.holds for case in claim.cases)} of {len(claim.cases)} cases hold" if claim.cases else ""
-    return [part for part in (counted, claim.numbers, claim.reason) if part]
+    return [part for part in (claim.support, counted, claim.numbers, claim.reason) if part]
 
 
 def _coloured(verdict: str) -> str:

@@ -57,6 +57,9 @@ class Experiment:
     terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
     """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for ``R* + 0.1 |R*|``, R* being the
     exact threshold of each map and task."""
+    optimism: float | None = None
+    """Where initial values lie between the smallest (0) and the largest (1) true value, for methods without shaping
+    that do not say it themselves; None for the learner's q_init."""
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     """Settings of the learners."""
 
@@ -78,6 +81,8 @@ class Experiment:
         check_choice("closer", self.closer, ("nearest", "any"))
         check_number("slip", self.slip, 0, 1)
         check_number("scale", self.scale, 1e-100, 1e100)
+        if self.optimism is not None:
+            check_number("optimism", self.optimism, -1e6, 1e6)
         for kind, reward in self.terminal_rewards.items():
             check_choice("terminal_rewards", kind, KINDS)
             if isinstance(reward, str) and critical_factor(reward) is None:

@@ -53,6 +53,7 @@ class Plan:
     learner: LearnerConfig
     root_seed: int
     slip: float = 0.0
+    optimism: float | None = None
 
     @classmethod
     def of(cls, experiment: Experiment) -> Self:
@@ -92,6 +93,7 @@ class Plan:
             learner=experiment.learner,
             root_seed=experiment.root_seed,
             slip=experiment.slip,
+            optimism=experiment.optimism,
         )
 
     def to_json(self) -> str:
@@ -185,11 +187,15 @@ class Plan:
 
     def config(self, grid: int, task: int, method: int) -> LearnerConfig:
         """Return the settings of a run: the experiment's, with the initial values that the method asks for."""
-        optimism = self.methods[method].optimism
+        optimism = self.optimism_of(self.methods[method])
         if optimism is None:
             return self.learner
         low, high = _value_range(self.problem(grid, task, method), self.learner.gamma)
         return replace(self.learner, q_init=low + optimism * (high - low))
+
+    def optimism_of(self, method: Method) -> float | None:
+        """Return where a method's initial values lie between the true ones, None for the q_init as set."""
+        return self.optimism if method.optimism is None and not method.shaping else method.optimism
 
     def stream(self, grid: int, seed: int) -> int:
         """Return the 64-bit seed of a run: the same for all methods and tasks on a map."""
@@ -202,8 +208,8 @@ class Plan:
         for method in self.methods:
             learner = registry.find(method.algo)
             read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
-            if method.optimism is not None:
-                read["q_init"] = f"@{method.optimism}"
+            if (optimism := self.optimism_of(method)) is not None:
+                read["q_init"] = f"@{optimism}"
             found.append(json.dumps([method.algo, learner.semantics, method.shaping, read], sort_keys=True))
         return tuple(found)
 

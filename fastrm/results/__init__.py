@@ -3,7 +3,14 @@
 from fastrm.results.dataset import Results, load
 from fastrm.results.disk import Disk
 from fastrm.results.export import to_csv, to_latex
-from fastrm.results.intervals import Interval, by_map, interval_of, interval_of_mean
+from fastrm.results.intervals import (
+    Interval,
+    by_map,
+    interval_of,
+    interval_of_gap,
+    interval_of_mean,
+    interval_of_share,
+)
 from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import Frame, Runs, empty_frame, fill_in
 from fastrm.results.stats import (
@@ -16,6 +23,6 @@ from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
     "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "band", "by_map",
-    "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "interval_of",
-    "interval_of_mean", "load", "merge_files", "permutation_p", "to_csv", "to_latex",
+    "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "interval_of", "interval_of_gap",
+    "interval_of_mean", "interval_of_share", "load", "merge_files", "permutation_p", "to_csv", "to_latex",
 ]  # fmt: skip

@@ -84,6 +84,38 @@ def interval_of(
     return Interval(float(low), float(high), over)
 
 
+def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int = 0) -> tuple[float, float]:
+    """Return an interval of the mean of one sample of maps less that of another, by bootstrap-t (Welch's error)."""
+    random = np.random.default_rng(seed)
+    again = [sample[random.integers(0, len(sample), (rounds, len(sample)))] for sample in (one, two)]
+
+    def gap_and_error(first: Array, second: Array) -> tuple[Any, Any]:
+        errors = [sample.var(axis=-1, ddof=1) / sample.shape[-1] for sample in (first, second)]
+        return first.mean(axis=-1) - second.mean(axis=-1), np.sqrt(errors[0] + errors[1])
+
+    if min(len(one), len(two)) < 2:
+        return math.nan, math.nan
+    gap, error = gap_and_error(one, two)
+    if error == 0.0:
+        return float(gap), float(gap)
+    gaps, errors = gap_and_error(*again)
+    fine = errors > 1e-9 * error
+    low, high = np.percentile((gaps - gap)[fine] / errors[fine], [50 * (1 + LEVEL), 50 * (1 - LEVEL)])
+    return float(gap - low * error), float(gap - high * error)
+
+
+def interval_of_share(held: int, count: int) -> tuple[float, float]:
+    """Return Wilson's interval of a share of independent units, such as maps.
+
+    >>> tuple(round(end, 3) for end in interval_of_share(21, 30))
+    (0.521, 0.833)
+    """
+    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    middle = (held + z * z / 2) / (count + z * z)
+    reach = z / (count + z * z) * math.sqrt(held * (count - held) / count + z * z / 4)
+    return max(middle - reach, 0.0), min(middle + reach, 1.0)
+
+
 def by_map(values: Array, maps: Array) -> list[Array]:
     """Return the values of every map, maps in order of their names."""
     return [values[maps == name] for name in np.unique(maps)]

@@ -9,10 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fastrm.results import censored_percentile
+from fastrm.results import censored_percentile, interval_of_share
 
-ONE, TWO = "1a1b1c", "2a2b2c"
-TASKS = ("a", "a-b", "a-b-c")
 LEARNERS = ("qrm", "crm", "hrm")
 
 
@@ -27,6 +25,8 @@ class Case:
     holds: bool
     part: str = ""
     """Which part of the claim it is about, for claims that say several things."""
+    is_sure: bool = True
+    """For comparisons over all maps: whether the interval over maps excludes equality."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,32 +47,66 @@ class Claim:
     reason: str = ""
     """What the exact tools know about it, empty if nothing."""
 
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Units that hold, of how many."""
+    def counts_of(self, part: str | None = None) -> tuple[int, int]:
+        """Units that hold, of how many; of one part of the claim, or of the whole."""
         units: dict[str, list[bool]] = {}
         for case in self.cases:
-            units.setdefault(case.where, []).append(case.holds)
+            if part is None or case.part == part:
+                units.setdefault(case.where, []).append(case.holds)
         wanted = {name: len(cases) if self.needs == "all" else len(cases) // 2 + 1 for name, cases in units.items()}
         return sum(sum(cases) >= wanted[name] for name, cases in units.items()), len(units)
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """Units that hold, of how many."""
+        return self.counts_of()
+
+    @property
     def verdict(self) -> str:
-        """``holds``, ``holds on k of n maps``, ``does not hold`` or ``not in this file``, and what is missing."""
-        held, count = self.counts
-        if not count:
+        """``holds``, ``does not hold``, ``undecided`` or ``not in this file``, and what is missing.
+
+        A claim about maps holds where more than half of all maps like these support each of its parts, as far as a 95 %
+        interval can tell, and does not hold where less than half support one of them. A claim about comparisons over
+        all maps holds where those that are sure all are as claimed, and does not hold where none of them is.
+        """
+        if not self.cases:
             return "not in this file"
-        said = f"holds {'on' if self.unit == 'maps' else 'in'} {held} of {count} {self.unit}"
-        said = "holds" if held == count else said if held else "does not hold"
-        missing = [part for part in self.parts if not any(case.part == part for case in self.cases)]
-        return f"{said} (without {', '.join(missing)})" if missing else said
+        present = {case.part for case in self.cases}
+        missing = [part for part in self.parts if part not in present]
+        words = {self._word(part) for part in present}
+        word = next(word for word in ("does not hold", "undecided", "holds") if word in words)
+        return word + (f" (without {', '.join(missing)})" if missing else "")
+
+    def _word(self, part: str) -> str:
+        if self.unit == "maps":
+            low, high = interval_of_share(*self.counts_of(part))
+            return "holds" if low > 0.5 else "does not hold" if high < 0.5 else "undecided"
+        sure = {case.holds for case in self.cases if case.is_sure}
+        return "undecided" if len(sure) != 1 else "holds" if True in sure else "does not hold"
+
+    @property
+    def support(self) -> str:
+        """What share of maps, or of comparisons, supports it, with a 95 % interval; part by part."""
+        if self.unit != "maps":
+            sure, (held, count) = [case.holds for case in self.cases if case.is_sure], self.counts
+            return (
+                f"{held} of {count} {self.unit}; of {len(sure)} that are sure, {sum(sure)} as claimed" if count else ""
+            )
+        shares = []
+        for part in dict.fromkeys(case.part for case in self.cases):
+            held, count = self.counts_of(part)
+            low, high = interval_of_share(held, count)
+            share = f"{held} of {count} maps, {held / count:.0%} [{low:.0%}, {high:.0%}]".replace("%", " %")
+            shares.append(f"{part}: {share}" if part else share)
+        return "; ".join(shares)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as plain data."""
         held, count = self.counts
         return {
             "number": self.number, "claim": self.text, "verdict": self.verdict, "unit": self.unit, "held": held,
-            "of": count, "cases_held": sum(case.holds for case in self.cases), "cases": len(self.cases),
+            "of": count, "support": self.support,
+            "cases_held": sum(case.holds for case in self.cases), "cases": len(self.cases),
             "failing": [f"{case.where}: {case.what}" for case in self.cases if not case.holds],
             "numbers": self.numbers, "reason": self.reason,
         }  # fmt: skip

@@ -23,6 +23,10 @@ from fastrm.results import Results, censored_percentile
 from fastrm.worlds import GridMap
 
 T = TypeVar("T")
+ONE, TWO, APPENDIX = "1a1b1c", "2a2b2c", "appendix"
+TASKS = ("a", "a-b", "a-b-c")
+APPENDIX_NEAREST, APPENDIX_SHORTEST = (20, 27, 40), (20, 26, 32)
+"""Steps of a, a-b and a-b-c on the paper's appendix map, from nearest object to nearest object and at best."""
 
 
 class Evidence:
@@ -30,6 +34,7 @@ class Evidence:
 
     def __init__(self, results: Results) -> None:
         self.plan = plan = results.plan
+        self._memory: dict[Any, Any] = {}
         self.gamma, self.epsilon = plan.learner.gamma, plan.learner.epsilon
         fine = results["error"] == ""
         place = plan.place(results["run"][fine])
@@ -39,23 +44,31 @@ class Evidence:
             whole[place] = column[fine]
             return whole
 
-        ticks = len(results["step"])
-        settled = results["score"][:, ticks - max(1, ticks // 5) :] if ticks else np.full((len(fine), 1), np.nan)
         length = results["greedy_length"].astype(np.float64)
         self.ran = spread(np.ones(len(fine))) == 1.0
         self.steps_of_runs = spread(results["steps_to_90"])
-        self.score_of_runs = spread(np.nan_to_num(settled).mean(axis=1))
+        self.score_of_runs = spread(results.per_run_values("settled"))
         self.found_of_runs = spread(results["solved"].astype(np.float64))
         self.length_of_runs = spread(np.where(length < 0, np.nan, length))
-        self.setups = [_count_objects(text) for _, _, text in plan.grids]
+        self.setups = [self._setup(k) for k in range(len(plan.grids))]
         self.labels = [method.label for method in plan.methods]
         self._tasks = {name: k for k, (name, _) in enumerate(plan.tasks)}
         self._methods = {label: k for k, label in enumerate(self.labels)}
-        self._memory: dict[Any, Any] = {}
 
     def maps(self, *setups: str) -> list[int]:
-        """Return the maps with these objects, such as ``2a2b2c``, or all maps."""
-        return [k for k, setup in enumerate(self.setups) if not setups or setup in setups]
+        """Return the maps with these objects, such as ``2a2b2c``; by default all but those like the appendix."""
+        return [k for k, setup in enumerate(self.setups) if setup in (setups or {*self.setups} - {APPENDIX})]
+
+    def _setup(self, grid: int) -> str:
+        """Return the objects of a map as a setup, or that it has the distances of the paper's appendix."""
+        objects = GridMap.parse(self.plan.grids[grid][2]).objects
+        setup = "".join(f"{len(cells)}{letter}" for letter, cells in objects.items())
+        if setup != TWO:
+            return setup
+        problems = [self._compile(grid, RewardMachine.sequence(task)) for task in TASKS]
+        if tuple(problem.shortest[0] for problem in problems) != APPENDIX_SHORTEST:
+            return setup
+        return APPENDIX if tuple(self.nearest_route(grid, task) for task in TASKS) == APPENDIX_NEAREST else setup
 
     def name(self, grid: int) -> str:
         """Return setup and name of a map."""
@@ -84,6 +97,21 @@ class Evidence:
     def pooled_steps(self, grids: Iterable[int], task: str, method: str) -> float:
         """Return the median steps to 90 % of all runs on some maps."""
         return censored_percentile(self.values(self.steps_of_runs, grids, task, method), 50)
+
+    def steps_of_maps(self, grids: Iterable[int], task: str, method: str) -> Array:
+        """Return the mean steps to 90 % on every map, runs that never get there counting with their whole length."""
+        parts = (self.values(self.steps_of_runs, [grid], task, method) for grid in grids)
+        return np.array([np.where(np.isnan(part), float(self.plan.steps), part).mean() for part in parts])
+
+    def locked(self, task: str, method: str) -> tuple[int, int]:
+        """Return how many runs are locked in, of those on problems whose optimal policies all take shortest paths.
+
+        A run is locked in that ends with a longer route, or none, although its reward is right: the first target whose
+        value reached the start was kept.
+        """
+        sure = [g for g in self.maps() if self.has(g, task, method) and self.verdict(g, task, method) == "shortest"]
+        found = self.values(self.found_of_runs, sure, task, method)
+        return int((found == 0).sum()), len(found)
 
     def score(self, grid: int, task: str, method: str) -> float:
         """Return the median of the score settled on."""
@@ -179,8 +207,3 @@ class Evidence:
             self._memory[key] = compute()
         known: T = self._memory[key]
         return known
-
-
-def _count_objects(text: str) -> str:
-    """Return the objects of a map as a setup."""
-    return "".join(f"{len(cells)}{letter}" for letter, cells in GridMap.parse(text).objects.items())

@@ -2,10 +2,12 @@
 
 Every claim is broken into *cases*, one yes or no each. A case rests on the seeds of one map, task and method: on the
 median of the steps until the score first reached 0.9 (a run that never does counts as slower than all others), on the
-median of the score settled on (the mean over the last fifth of a run), or on whether more than half of the runs end
-with a greedy policy that takes a shortest path. A map counts when all its cases hold, in claim 7 when most do. Where
+median of the settled score (the mean over the last tenth of a run), or on whether more than half of the runs end with a
+greedy policy that takes a shortest path. A map supports a claim when all its cases hold, in claim 7 when most do. Where
 the question is who is faster, methods that are equally fast to the tick, or that both never get there, say nothing and
-are left out. Reasons come from the exact tools, applied to the maps and machines that are stored in the file.
+are left out. A claim holds when the share of maps that support it is above one half by a 95 % interval over maps, does
+not hold when it is below, and is undecided otherwise. Claim 6 compares the maps of two setups, by intervals over maps.
+Reasons come from the exact tools, applied to the maps and machines that are stored in the file.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from dataclasses import replace
 from fastrm.errors import ConfigError
 from fastrm.results import Results
 from fastrm.studies import path_claims, speed_claims
-from fastrm.studies.claim import ONE, TASKS, TWO, Claim
-from fastrm.studies.evidence import Evidence
+from fastrm.studies.claim import Claim
+from fastrm.studies.evidence import ONE, TASKS, TWO, Evidence
 
 
 def judge(results: Results) -> list[Claim]:

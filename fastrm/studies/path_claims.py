@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 
-from fastrm.studies.claim import TASKS, Case, Claim, number, percent, span
-from fastrm.studies.evidence import Evidence
+from fastrm.studies.claim import Case, Claim, percent, span
+from fastrm.studies.evidence import APPENDIX, TASKS, Evidence
 
-APPENDIX_SHORTEST, APPENDIX_NEAREST = (20, 26, 32), (20, 27, 40)
 BOOLEAN = ("qrm-bool", "crm-bool", "crm-rs-bool")
 NUMERIC_BOOLEAN = ("qrm-num-bool", "crm-num-bool")
 NUMERIC = ("qrm-num", "crm-num")
@@ -32,6 +32,8 @@ def claim_1(ev: Evidence) -> Claim:
             f"{len(missed)} cases fail; in {right} of them the reward is right, as all optimal policies of the machine "
             "take shortest paths"
         )
+    if locked := locked_in(ev, BOOLEAN + NUMERIC_BOOLEAN + HRM[:2]):
+        reason += f"{'; ' if reason else ''}{locked}"
     return Claim(
         number=1,
         text="Boolean and numeric-Boolean agents (QRM, CRM) end with shortest paths in all tasks",
@@ -40,6 +42,17 @@ def claim_1(ev: Evidence) -> Claim:
         numbers="runs on shortest paths: " + ", ".join(f"{name} {percent(share)}" for name, share in shares.items()),
         reason=reason,
     )
+
+
+def locked_in(ev: Evidence, methods: Sequence[str]) -> str:
+    """Say which share of runs each method locks in on a longer route although the reward is right."""
+    shares = []
+    for m in methods:
+        counts = [ev.locked(t, m) for t in TASKS]
+        locked, runs = (sum(count[k] for count in counts) for k in range(2))
+        if runs:
+            shares.append(f"{m} {percent(locked / runs)}")
+    return f"locked in although the reward is right: {', '.join(shares)}" if shares else ""
 
 
 def claim_2(ev: Evidence) -> Claim:
@@ -100,24 +113,24 @@ def claim_3(ev: Evidence) -> Claim:
         text="numeric (QRM, CRM) finds shortest paths for a-b and a-b-c with a large R (the paper's: 10 000, 100 000)",
         cases=tuple(cases),
         numbers="; ".join(numbers),
-        reason="; ".join(reasons),
+        reason="; ".join([*reasons, *filter(None, [locked_in(ev, NUMERIC)])]),
     )
 
 
 def claim_4(ev: Evidence) -> Claim:
     """HRM settles on the nearest objects."""
     cases, longer, took = [], 0, 0
-    settled: dict[str, list[str]] = {}
-    for g, m in product(ev.maps(), HRM):
+    settled: dict[str, dict[str, list[float]]] = {}
+    for g, m in product([*ev.maps(), *ev.maps(APPENDIX)], HRM):
         if not all(ev.has(g, t, m) for t in TASKS):
             continue
         shortest = tuple(ev.shortest(g, t, m) for t in TASKS)
         nearest = tuple(ev.nearest_route(g, t) for t in TASKS)
-        as_in_appendix = (shortest, nearest) == (APPENDIX_SHORTEST, APPENDIX_NEAREST)
+        as_in_appendix = ev.setups[g] == APPENDIX
         for k, t in enumerate(TASKS):
             if as_in_appendix and k:
                 cases.append(Case(ev.name(g), f"{t} {m}", ev.mostly_takes(g, t, m, nearest[k])))
-                settled.setdefault(m, []).append(number(ev.length(g, t, m)))
+                settled.setdefault(m, {}).setdefault(t, []).append(ev.length(g, t, m))
             elif shortest[k] < (bound := ev.hrm_length(g, t, m)) < math.inf:
                 longer += 1
                 took += ev.mostly_takes(g, t, m, bound)
@@ -129,7 +142,8 @@ def claim_4(ev: Evidence) -> Claim:
         text="on a map where going to the nearest a first takes 27 steps instead of 26 for a-b, and 40 instead of 32 "
         "for a-b-c, all HRM methods settle on the longer route",
         cases=tuple(cases),
-        numbers="median steps for a-b, a-b-c: " + "; ".join(f"{m} {', '.join(s)}" for m, s in settled.items()),
+        numbers="median steps on these maps: "
+        + "; ".join(f"{m} " + ", ".join(f"{t} {span(steps)}" for t, steps in by.items()) for m, by in settled.items()),
         reason=reason,
     )
 

@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastrm.checks import check_whole
 from fastrm.errors import MapError, place
 from fastrm.textfile import decode_text, read_text
-from fastrm.worlds import layouts, moves
+from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
-from fastrm.worlds.recipes import parse_setup
+from fastrm.worlds.recipes import APPENDIX, parse_setup
 from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, OBJECTS, START, TILES, TILES_IN_WORDS, WALL, Cell
 
 MAX_SIDE = 10_000
@@ -125,7 +126,7 @@ class GridMap:
         Parameters
         ----------
         setup : str
-            Counts and types, such as ``2a2b2c``.
+            Counts and types, such as ``2a2b2c``; or ``appendix``, for the distances of the paper's appendix.
         size : int
             Side of the square, outer walls included.
         seed : int
@@ -169,6 +170,11 @@ class GridMap:
         |a a|     |
         +-+-+-+-+-+
         """
+        if setup == APPENDIX:
+            check_whole("seed", seed, 0, 2**64 - 1)
+            if size != appendix.SIZE or walls or layout != "open":
+                raise MapError(f"setup {setup!r}: is {appendix.SIZE} x {appendix.SIZE} cells without obstacles")
+            return cls(appendix.appendix_rows(int(seed)), f"<{setup} seed {seed}>")
         letters = "".join(letter * count for letter, count in parse_setup(setup))
         obstacles = layouts.check_layout(walls, layout)
         for name, value in (("size", size), ("seed", seed)):
