@@ -67,7 +67,10 @@ class Guarantee:
 
     @cached_property
     def critical_reward(self) -> float:
-        """Smallest terminal reward R* above which all optimal policies take shortest paths."""
+        """Smallest terminal reward R* above which all optimal policies take shortest paths.
+
+        It is -infinity where every path is a shortest one, whatever success pays.
+        """
         solution = self.solution
         return thresholds.as_float(thresholds.critical_reward(solution.problem, solution.gamma, solution.machine))
 

@@ -6,9 +6,17 @@ path gains more than a shortest one, so there is one threshold
 
     R* = sup over all other paths P of (C(P) - C_L) / (gamma^(L-1) - gamma^(l-1)),
 
-the second power being 0 for paths that never succeed. Starting where not succeeding is optimal, R is raised to where
-the optimal path at R ties with the shortest ones, until the optimal path is a shortest one (Newton's method on a
-convex, piecewise linear function: it needs a handful of rounds). Along the paths R is evaluated in rationals.
+the second power being 0 for paths that never succeed. It is -infinity where every path is a shortest one. From a reward
+at which the optimal path is no shortest one, R is raised to where that path ties with the shortest ones, until the
+optimal path is a shortest one (Newton's method on a convex, piecewise linear function: it needs a handful of rounds).
+Along the paths R is evaluated in rationals.
+
+Where to start: if no reward on the way exceeds M, any two C differ by at most 2 M / (1 - gamma), and the powers differ
+by at least gamma^(L-1) (1 - gamma). So wherever there is another path,
+
+    R* >= -2 M / (gamma^(L-1) (1 - gamma)^2).
+
+Most often a reward nearer 0, -M / (1 - gamma), is low enough; it is tried first, for it leaves more digits.
 
 Only the ratio of the terminal reward to all others matters, so the rewards on the way may grow by the factor R / R*.
 """
@@ -35,13 +43,15 @@ from fastrm.problems import Problem
 
 _ROUNDS = 200
 _GRID = 49
+_LARGE = 1e307
 _NEAR = {0.0: 1e-3, 1.0: 1 - 1e-6}
 
 
-def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fraction:
+def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fraction | float:
     """Return the threshold R* of the terminal reward; every edge into a success is taken to pay R.
 
-    At R* itself a shortest path and another one are both optimal.
+    At R* itself a shortest path and another one are both optimal. Where every path is a shortest one all terminal
+    rewards do, and R* is -infinity (as it is where it lies below -1e307).
     """
     refuse_slip(problem, "the threshold of the terminal reward")
     if gamma >= 1:
@@ -52,31 +62,42 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     on_the_way = np.where(success, 0.0, problem.plain)
     _, route = best_shortest_path(problem, on_the_way, gamma, machine)
     direct, _ = _rest_of_return(problem, on_the_way, route, None, g)
-    terminal = Fraction(-(float(np.abs(on_the_way).max()) + 1.0) / (1.0 - gamma))
 
-    def raise_to_tie(policy: Array) -> Fraction | None:
-        """Return where a policy's path ties with the shortest ones, None if that is not above the reward now."""
+    def tie_of(policy: Array) -> Fraction | None:
+        """Return where a policy's path ties with the shortest ones, None if it is one of them."""
         path, loop, succeeds = follow(problem, policy, u)
         rest, steps = _rest_of_return(problem, on_the_way, path, loop, g)
         if succeeds and steps <= length:
             return None
-        tie = (rest - direct) / (g ** (length - 1) - (g ** (steps - 1) if succeeds else 0))
-        return tie if tie > terminal else None
+        return (rest - direct) / (g ** (length - 1) - (g ** (steps - 1) if succeeds else 0))
 
+    def tie_at(terminal: Fraction) -> Fraction | None:
+        """Return where the optimal path at a terminal reward ties with the shortest ones."""
+        reward = np.where(success, as_float(terminal), on_the_way)
+        tie = tie_of(value_and_policy(tables, reward, gamma)[1])
+        if tie is None or tie <= terminal:  # so it is, unless rounding hid a better path
+            tie = tie_of(solve_rewards(problem, reward, gamma, machine).policy)
+        return tie
+
+    most = Fraction(float(np.abs(on_the_way).max()))
+    lowest = max(-(3 * most + 1) / (g ** (length - 1) * (1 - g) ** 2), -Fraction(_LARGE))
+    for terminal in (-(most + 1) / (1 - g), lowest):
+        tie = tie_at(terminal)
+        if tie is not None and tie >= terminal:
+            break
+    else:
+        return -math.inf
     for _ in range(_ROUNDS):
+        if tie is None or tie <= terminal:
+            break
+        terminal = tie
         if math.isinf(as_float(terminal)):
             break
-        reward = np.where(success, as_float(terminal), on_the_way)
-        raised = raise_to_tie(value_and_policy(tables, reward, gamma)[1])
-        if raised is None:  # the end, unless rounding hid a better path
-            raised = raise_to_tie(solve_rewards(problem, reward, gamma, machine).policy)
-        if raised is None:
-            break
-        terminal = raised
+        tie = tie_at(terminal)
     return terminal
 
 
-def as_float(value: Fraction) -> float:
+def as_float(value: Fraction | float) -> float:
     """Return the nearest float, infinite beyond the largest."""
     try:
         return float(value)
@@ -93,7 +114,7 @@ def critical_scale(problem: Problem, machine: int, critical: float) -> float | N
     terminal = min(reward for reward in paid if reward is not None)
     if critical > 0:
         return max(terminal, 0.0) / critical
-    return float("inf") if terminal > 0 or terminal == 0 > critical else None
+    return math.inf if terminal > critical else None
 
 
 def critical_step_reward(problem: Problem, machine: int, scale: float | None) -> float | None:
