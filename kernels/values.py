@@ -173,30 +173,31 @@ def improve(tables, reward, gamma, v, policy):
 
 
 @jit
-def candidates(tables, reward, gamma, v, error, mask):
+def candidates(tables, reward, rounding, gamma, v, error, mask):
     """Mark, a bit per action, all actions that may be optimal when `v` is off by at most `error`.
 
-    `mask` uint8 [n_s, n_u] is overwritten. Every action that really is optimal is marked.
+    `reward` is off by at most `rounding` float64 [n_e, n_cols], which `error` has in it already. `mask` uint8
+    [n_s, n_u] is overwritten. Every action that really is optimal is marked.
     """
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             surely = -np.inf
             for a in range(N_ACTIONS):
-                q, slack = _value_and_slack(tables, reward, gamma, v, error, s, u, a)
+                q, slack = _value_and_slack(tables, reward, rounding, gamma, v, error, s, u, a)
                 surely = max(surely, q - slack)
             mask[s, u] = 0
             for a in range(N_ACTIONS):
-                q, slack = _value_and_slack(tables, reward, gamma, v, error, s, u, a)
+                q, slack = _value_and_slack(tables, reward, rounding, gamma, v, error, s, u, a)
                 if q + slack >= surely:
                     mask[s, u] |= 1 << a
 
 
 @part
-def _value_and_slack(tables, reward, gamma, v, error, s, u, a):
+def _value_and_slack(tables, reward, rounding, gamma, v, error, s, u, a):
     s_next, u_next, e = step(tables, s, u, a)
     ahead = gamma * v[s_next, u_next]
     q = reward[e, u] + ahead
-    return q, gamma * error[s_next, u_next] + 2.0 * EPS * (abs(ahead) + abs(q))
+    return q, rounding[e, u] + gamma * error[s_next, u_next] + 2.0 * EPS * (abs(ahead) + abs(q))
 
 
 @jit

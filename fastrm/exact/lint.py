@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -10,12 +11,11 @@ from fastrm.config import Profile
 from fastrm.errors import ConfigError, FastrmError, place
 from fastrm.exact.guarantees import Guarantee, guarantee
 from fastrm.exact.paths import follow
-from fastrm.exact.rational import as_written
 from fastrm.exact.solve import Solution, solve_rewards
 from fastrm.exact.values import check_gamma
 from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
-from fastrm.machines.language import Draft
+from fastrm.machines.language import Draft, as_written
 from fastrm.problems import Evaluator, Metric, Terrain, check_features, compile, find_events, leaves_read
 from fastrm.worlds import GridMap
 
@@ -117,12 +117,17 @@ def _farming(solution: Solution) -> list[Finding]:
     ends = tables.outcome != LIVE
     shunned = -1e3 * (float(np.abs(problem.plain).max()) + 1.0) / (1.0 - gamma)
     reward = np.where(ends, shunned, problem.plain)
-    policy = solve_rewards(problem, reward, gamma, solution.machine).policy
+    written = problem.written
+
+    def paid(event: int, u: int) -> Fraction:
+        return as_written(shunned) if ends[event, u] else written(event, u)
+
+    policy = solve_rewards(problem, reward, gamma, solution.machine, paid).policy
     path, loop, _ = follow(problem, policy, solution.first_u)
     if loop is None:
         return []
     round_trip = [*path[loop:], path[loop]]
-    earned = float(sum(as_written(problem.plain[tables.event[s, policy[s, u]], u]) for s, u in round_trip[:-1]))
+    earned = float(sum(written(int(tables.event[s, policy[s, u]]), u) for s, u in round_trip[:-1]))
     if earned <= 0:
         return []
     state = problem.states[round_trip[0][1]][1]

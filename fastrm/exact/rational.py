@@ -1,13 +1,12 @@
 """Exact arithmetic where floating point cannot tell two returns apart.
 
-Numbers are taken as they are written: a discount of 0.9 is 9/10 and a reward of 0.1 is 1/10.
+Numbers are taken as they are written: a discount of 0.9 is 9/10, a reward of 0.1 * 3 is 3/10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -17,16 +16,6 @@ class Move(NamedTuple):
     action: int
     paid: Fraction
     then: int | None
-
-
-@lru_cache(maxsize=10_000)
-def as_written(number: float) -> Fraction:
-    """Return the number that a float was written as.
-
-    >>> as_written(0.1)
-    Fraction(1, 10)
-    """
-    return Fraction(repr(float(number)))
 
 
 def path_return(paid: Sequence[Fraction], loop: int | None, gamma: Fraction) -> Fraction:

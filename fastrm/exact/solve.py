@@ -16,10 +16,11 @@ from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import follow
-from fastrm.exact.ties import settle, settle_by_steps
+from fastrm.exact.ties import Written, settle, settle_by_steps
 from fastrm.exact.values import check_gamma, expected_values, highest_action, task_reward, value_and_policy
 from fastrm.kernels import arrival, search, values
 from fastrm.kernels.contracts import Tables
+from fastrm.machines.language import as_written
 from fastrm.problems import Problem, check_problem, distances
 from fastrm.worlds import Cell
 
@@ -173,7 +174,7 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     problem = problem.at(gamma)
     if problem.potential is not None and gamma == 1:
         raise ConfigError("gamma=1: a potential keeps optimal policies only where gamma is below 1")
-    best = solve_rewards(problem, problem.plain, gamma, machine)
+    best = solve_rewards(problem, problem.plain, gamma, machine, problem.written)
     if problem.potential is None:
         return best
     offset = problem.potential[:, : problem.tables.n_u]  # a potential shifts values and changes no optimal action
@@ -181,8 +182,14 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     return replace(best, value=value, error=best.error + values.EPS * (np.abs(offset) + np.abs(value)))
 
 
-def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 0) -> Solution:
-    """Like `solve`, for other rewards on the same events, potentials aside."""
+def solve_rewards(
+    problem: Problem, reward: Array, gamma: float, machine: int = 0, written: Written | None = None
+) -> Solution:
+    """Like `solve`, for other rewards on the same events, potentials aside.
+
+    `written` gives the same rewards in rationals, for ties; without it they are the numbers that the floats print as.
+    Where it is given, rewards are the problem's own or take their place.
+    """
     check_request(problem, gamma, machine)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
     if problem.slip:
@@ -191,11 +198,17 @@ def solve_rewards(problem: Problem, reward: Array, gamma: float, machine: int = 
         return Solution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
                         highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
     value, policy, error = value_and_policy(tables, reward, gamma)
+    rounding = problem.written.rounding if written is not None and gamma < 1.0 else None
+    if rounding is None:
+        rounding = np.zeros_like(reward)
+    else:
+        error += value_and_policy(tables, rounding, gamma)[0]  # no path collects more of it
     mask = np.empty(policy.shape, dtype=np.uint8)
-    values.candidates(tables, reward, gamma, value, error, mask)
+    values.candidates(tables, reward, rounding, gamma, value, error, mask)
     undecided = None
-    if gamma == 1.0 or not settle_by_steps(problem, reward, machine, mask):
-        undecided = settle(problem, reward, gamma, machine, policy, mask)
+    written = written or (lambda event, u: as_written(float(reward[event, u])))
+    if gamma == 1.0 or not settle_by_steps(problem, reward, rounding, written, machine, mask):
+        undecided = settle(problem, written, gamma, machine, policy, mask)
     chosen = mask
     if gamma == 1.0:  # an action may keep its value for ever without earning it: head for the end where there is one
         to_end, ending = distances(tables, mask, any_end=True), np.empty_like(mask)

@@ -33,12 +33,12 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import Pair, follow
-from fastrm.exact.rational import as_written, path_return
+from fastrm.exact.rational import path_return
 from fastrm.exact.solve import solve_rewards
 from fastrm.exact.values import refuse_slip, value_and_policy
 from fastrm.kernels import values
 from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS
-from fastrm.machines.language import constant
+from fastrm.machines.language import as_written, constant
 from fastrm.problems import Problem
 
 _ROUNDS = 200
@@ -61,12 +61,12 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     success = tables.outcome == SUCCESS
     on_the_way = np.where(success, 0.0, problem.plain)
     _, route = best_shortest_path(problem, on_the_way, gamma, machine)
-    direct, _ = _rest_of_return(problem, on_the_way, route, None, g)
+    direct, _ = _rest_of_return(problem, route, None, g)
 
     def tie_of(policy: Array) -> Fraction | None:
         """Return where a policy's path ties with the shortest ones, None if it is one of them."""
         path, loop, succeeds = follow(problem, policy, u)
-        rest, steps = _rest_of_return(problem, on_the_way, path, loop, g)
+        rest, steps = _rest_of_return(problem, path, loop, g)
         if succeeds and steps <= length:
             return None
         return (rest - direct) / (g ** (length - 1) - (g ** (steps - 1) if succeeds else 0))
@@ -76,7 +76,11 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
         reward = np.where(success, as_float(terminal), on_the_way)
         tie = tie_of(value_and_policy(tables, reward, gamma)[1])
         if tie is None or tie <= terminal:  # so it is, unless rounding hid a better path
-            tie = tie_of(solve_rewards(problem, reward, gamma, machine).policy)
+
+            def written(event: int, u: int) -> Fraction:
+                return terminal if success[event, u] else problem.written(event, u)
+
+            tie = tie_of(solve_rewards(problem, reward, gamma, machine, written).policy)
         return tie
 
     most = Fraction(float(np.abs(on_the_way).max()))
@@ -169,13 +173,11 @@ def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: i
     return float(value[tables.start, u]), path
 
 
-def _rest_of_return(
-    problem: Problem, reward: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
-) -> tuple[Fraction, int]:
+def _rest_of_return(problem: Problem, path: Sequence[Pair], loop: int | None, gamma: Fraction) -> tuple[Fraction, int]:
     """Return what a path earns beside the terminal reward, and its length."""
     visited = list(path) if loop is None else [*path, path[loop]]
     paid = []
     for (s, u), there in itertools.pairwise(visited):
         steps = [taken for a in range(N_ACTIONS) if (taken := problem.step(s, u, a))[:2] == there]
-        paid.append(as_written(max(float(reward[taken.event, u]) for taken in steps)))
+        paid.append(max(Fraction(0) if taken.is_success else problem.written(taken.event, u) for taken in steps))
     return path_return(paid, loop, gamma), len(paid)

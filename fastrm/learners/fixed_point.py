@@ -116,7 +116,7 @@ def hrm_fixed_point(
     )  # every option is a state of its own
     value_of, guess, error = value_and_policy(as_states, options.reward, gamma)
     mask = np.empty(guess.shape, dtype=np.uint8)
-    values.candidates(as_states, options.reward, gamma, value_of, error, mask)
+    values.candidates(as_states, options.reward, np.zeros_like(options.reward), gamma, value_of, error, mask)
     policy = highest_action(mask)
 
     known: dict[tuple[int, int], list[_Outcome]] = {}

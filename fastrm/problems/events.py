@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.machines.language import FEATURES, Feature, Proposition, write
+from fastrm.machines.language import FEATURES, Feature, FeatureKind, Proposition, write
 from fastrm.problems.terrain import Terrain
 from fastrm.worlds import ACTIONS
 
@@ -74,19 +74,38 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
         if isinstance(leaf, Feature) and FEATURES[leaf.function].known != "state":
             kind, column = FEATURES[leaf.function], _measure(terrain, leaf)
             parted[kind.known].split(column, 2 if kind.is_truth else int(column.max()) + 1)
-            value = column != 0 if kind.is_truth else column.astype(np.float64)  # rewards multiply numbers
-            sources.append((leaf, kind.known, value))
+            sources.append((leaf, kind.known, _as_read(kind, column)))
     for classes in {"": (), "after": (after,), "move": (after, before)}[apart]:
         classes.split(np.arange(len(terrain.cells)), len(terrain.cells))
-    there = terrain.next_s.ravel()
-    origin = np.repeat(np.arange(len(terrain.cells)), terrain.next_s.shape[1])
+    origin, there = _ends(terrain, np.arange(terrain.next_s.size))
     moves.split(after.dense()[there], after.bound)
     if before.bound > 1:
         moves.split(before.dense()[origin], before.bound)
     event, example = moves.dense_with_example()
-    index = {"after": there[example], "before": origin[example], "move": example}
+    index = dict(zip(("before", "after", "move"), (*_ends(terrain, example), example), strict=True))
     columns = {leaf: column[index[where]] for leaf, where, column in sources}
     return Events(event.reshape(terrain.next_s.shape), columns, example)
+
+
+def read_events(terrain: Terrain, leaves: Iterable[Leaf], of_move: Array, example: Array) -> Events:
+    """Return events that were found before, with the propositions and features named; none that counts steps to go."""
+    index = dict(zip(("before", "after", "move"), (*_ends(terrain, example), example), strict=True))
+    columns: dict[Leaf, Array] = {}
+    for leaf in leaves:
+        if isinstance(leaf, Proposition):
+            columns[leaf] = terrain.stands_on(leaf.name)[index["after"]]
+        elif (kind := FEATURES[leaf.function]).known != "state":
+            columns[leaf] = _as_read(kind, _measure(terrain, leaf))[index[kind.known]]
+    return Events(of_move, columns, example)
+
+
+def _ends(terrain: Terrain, moves: Array) -> tuple[Array, Array]:
+    """Return the cells before and after some moves."""
+    return moves // terrain.next_s.shape[1], terrain.next_s.ravel()[moves]
+
+
+def _as_read(kind: FeatureKind, column: Array) -> Array:
+    return column != 0 if kind.is_truth else column.astype(np.float64)  # rewards multiply numbers
 
 
 def _measure(terrain: Terrain, leaf: Feature) -> Array:

@@ -13,6 +13,7 @@ from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
 from fastrm.machines import RewardMachine
 from fastrm.problems.steps_to_go import distances, pay_potential
 from fastrm.problems.terrain import Terrain
+from fastrm.problems.written import WrittenRewards
 from fastrm.worlds import GridMap
 
 
@@ -77,6 +78,13 @@ class Problem:
     def shortest(self) -> tuple[int, ...]:
         """Length of a shortest path that completes the task of each machine; `FAR` where there is none."""
         return tuple(self.steps_to_go[self.tables.start, self.tables.first_u].tolist())
+
+    @cached_property
+    def written(self) -> WrittenRewards:
+        """What the machines pay without their potentials, in rationals as written."""
+        return WrittenRewards(
+            self.machines, self.terrain, self.profile, self.tables, self.plain, self.example, self.steps_to_go
+        )
 
     def step(self, s: int, u: int, a: int) -> Step:
         """Move: the rule of the world in plain Python, one step at a time."""

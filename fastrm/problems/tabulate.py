@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from fastrm.errors import MachineError, place
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Edge, Otherwise, describe, evaluate, leaves
-from fastrm.problems.events import Events
+from fastrm.problems.events import Events, Leaf
 from fastrm.problems.terrain import Terrain
 
 FELL_OFF = -1
@@ -83,10 +83,15 @@ class Evaluator:
             return self.column(edge.reward, np.float64)
         key = edge.reward, edge.target
         if key not in self.values:
-            there = self.terrain.next_s.ravel()[self.events.example]
-            columns = {**self.events.columns, TO_GO: self.to_go[there, self.number[edge.target]]}
-            self.values[key] = np.asarray(evaluate(edge.reward, columns), dtype=np.float64)
+            self.values[key] = np.asarray(evaluate(edge.reward, self.features(edge)), dtype=np.float64)
         return self.values[key]
+
+    def features(self, edge: Edge) -> Mapping[Leaf, Array]:
+        """Return what the reward of an edge may read, per event."""
+        if self.to_go is None or TO_GO not in leaves(edge.reward):
+            return self.events.columns
+        there = self.terrain.next_s.ravel()[self.events.example]
+        return {**self.events.columns, TO_GO: self.to_go[there, self.number[edge.target]]}
 
     def open_edges(self, edges: list[Edge]) -> Iterable[tuple[Edge, Array]]:
         """Yield every edge of a state with the events that open it; the last mask left over is ``self.gap``."""

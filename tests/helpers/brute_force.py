@@ -9,15 +9,15 @@ from fastrm import (
     RewardMachine,
     compile,
 )
-from fastrm.exact.rational import as_written
 from fastrm.kernels.contracts import LIVE, SUCCESS
+from fastrm.machines.language import as_written
 
 ROOT = Path(__file__).parents[2]
 
 
-def lassos(tables, u, limit):
+def lassos(problem, u, limit):
     """Yield the rewards of every path from the start that ends or returns to a pair it visited, and how it ends."""
-    count = 0
+    tables, count = problem.tables, 0
     stack = [((tables.start, u), [], [])]
     while stack:
         (s, v), trail, paid = stack.pop()
@@ -25,7 +25,7 @@ def lassos(tables, u, limit):
             count += 1
             if limit is not None:
                 assume(count < limit)
-            rewards = [*paid, as_written(tables.reward[e, v])]
+            rewards = [*paid, problem.written(e, v)]
             there = s_next, int(tables.delta[e, v])
             visited = [*trail, (s, v)]
             if tables.outcome[e, v] != LIVE:
@@ -49,7 +49,7 @@ def brute_force(problem, gamma, limit=200_000):
     """Return the optimum and the verdict by looking at every path."""
     exact = as_written(gamma)
     found = {}
-    for rewards, loop, succeeds in lassos(problem.tables, int(problem.tables.first_u[0]), limit):
+    for rewards, loop, succeeds in lassos(problem, int(problem.tables.first_u[0]), limit):
         key = discounted(rewards, loop, exact)
         found.setdefault(key, set()).add(len(rewards) if succeeds else "loop" if loop is not None else "failure")
     optimum, goal = max(found), problem.shortest[0]

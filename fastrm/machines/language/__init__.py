@@ -22,9 +22,10 @@ from fastrm.machines.language.expressions import (
 )
 from fastrm.machines.language.formats import read
 from fastrm.machines.language.parser import parse_guard, parse_reward
+from fastrm.machines.language.rationals import as_written, evaluate_exactly, may_round
 
 __all__ = [
     "FEATURES", "TO_GO", "Binary", "Chain", "Draft", "Edge", "Expression", "Feature", "FeatureKind", "Guard", "Number",
-    "Otherwise", "Proposition", "Truth", "Unary", "constant", "describe", "evaluate", "leaves", "parse_guard",
-    "parse_reward", "read", "write",
+    "Otherwise", "Proposition", "Truth", "Unary", "as_written", "constant", "describe", "evaluate", "evaluate_exactly",
+    "leaves", "may_round", "parse_guard", "parse_reward", "read", "write",
 ]  # fmt: skip
