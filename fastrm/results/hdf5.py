@@ -23,6 +23,7 @@ from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, SCHEMA, VARIAB
 Columns = Mapping[str, Array]
 
 _KEPT = ("run", "error")
+_COUNTS = {variable.name: variable.dtype for variable in VARIABLES if variable.dtype.startswith("i")}
 _MAGIC = b"\n#fastrm-blake2b:"
 _FOOTER = len(_MAGIC) + 65
 _MAX_BYTES = 4 << 30
@@ -142,7 +143,8 @@ def _describe(file: h5py.File, dataset: h5py.Dataset, dimensions: Sequence[str])
 class LazyColumns(Mapping[str, Array]):
     """The columns of a checked result file, each decompressed when it is asked for; only the run numbers are kept.
 
-    A variable that the file does not have, because it is older, reads as missing.
+    A variable that the file does not have, because it is older, reads as missing; counts that it holds in fewer bits
+    read as they are held today.
     """
 
     def __init__(self, image: Callable[[], bytes], names: Iterable[str]) -> None:
@@ -158,6 +160,8 @@ class LazyColumns(Mapping[str, Array]):
                 raise KeyError(name)
             with h5py.File(io.BytesIO(self._image()), "r") as file:
                 column: Array = file[name][...]
+            if name in _COUNTS:
+                column = column.astype(_COUNTS[name], copy=False)
             if name not in _KEPT:
                 return column
             self._read[name] = column

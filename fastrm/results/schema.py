@@ -95,9 +95,9 @@ VARIABLES = (
              math.nan, lambda run: run.score),
     Variable("reward", "f8", "tick", "sum of the machine's own rewards so far",
              math.nan, lambda run: run.reward),
-    Variable("completions", "i4", "tick", "episodes that completed the task so far",
+    Variable("completions", "i8", "tick", "episodes that completed the task so far",
              0, lambda run: run.completions),
-    Variable("episodes", "i4", "tick", "episodes that ended so far",
+    Variable("episodes", "i8", "tick", "episodes that ended so far",
              0, lambda run: run.episodes),
 )
 # fmt: on

@@ -10,8 +10,12 @@ import pytest
 
 from fastrm import Experiment, LearnerConfig, StoreError, load, run
 from fastrm.bench.__main__ import main
-from fastrm.results.hdf5 import seal, unseal
-from fastrm.results.schema import VARIABLES
+from fastrm.experiments import Plan, merge
+from fastrm.results.hdf5 import pack, seal, unseal
+from fastrm.results.schema import VARIABLES, empty_frame
+from fastrm.results.store import file_attributes
+
+from tiny_experiment import contents
 
 FIRST = Path(__file__).parents[1] / "data" / "first-landing.h5"
 TINY = Experiment(
@@ -31,6 +35,39 @@ def test_a_file_of_the_first_landing_loads_with_the_curves_of_today(tmp_path, ca
     capsys.readouterr()
 
 
+def test_counts_that_an_older_file_holds_in_32_bits_read_in_64(tmp_path):
+    with h5py.File(io.BytesIO(unseal(FIRST.read_bytes(), str(FIRST))), "r") as file:
+        assert file["episodes"].dtype == file["completions"].dtype == np.int32
+    old, new = load(FIRST), run(TINY, tmp_path / "new.h5")
+    for name in ("episodes", "completions"):
+        assert old[name].dtype == new[name].dtype == np.int64
+        assert np.array_equal(old[name], new[name]) and old[name].max() > 0
+
+
+def test_counts_beyond_32_bits_are_kept(tmp_path):
+    """A step is an episode where targets are next door, so 3e9 steps end as many episodes."""
+    plan = Plan.of(TINY)
+    frame = empty_frame(plan, list(range(plan.count)))
+    frame["episodes"][:], frame["completions"][:] = 3_000_000_000, 2**31
+    (tmp_path / "x.h5").write_bytes(pack(plan, [frame], file_attributes(plan, "")))
+    results = load(tmp_path / "x.h5")
+    assert (results["episodes"] == 3_000_000_000).all() and (results["completions"] == 2**31).all()
+
+
+def test_a_file_with_counts_in_32_bits_is_merged_with_one_of_today(tmp_path):
+    def narrow(file):
+        for name in ("episodes", "completions"):
+            column, attributes = file[name][...], dict(file[name].attrs)
+            del file[name]
+            file.create_dataset(name, data=column.astype(np.int32))
+            file[name].attrs["long_name"] = attributes["long_name"]
+
+    run(TINY, tmp_path / "new.h5")
+    edited(tmp_path / "old.h5", narrow, tmp_path / "new.h5")
+    merge([tmp_path / "old.h5", tmp_path / "new.h5"], tmp_path / "both.h5")
+    assert contents(tmp_path / "both.h5") == contents(tmp_path / "new.h5")
+
+
 def test_going_on_with_it_is_refused_in_one_line(tmp_path, capsys):
     path = tmp_path / "old.h5"
     shutil.copy(FIRST, path)
@@ -39,9 +76,9 @@ def test_going_on_with_it_is_refused_in_one_line(tmp_path, capsys):
     assert path.read_bytes() == FIRST.read_bytes()
 
 
-def edited(path, change):
+def edited(path, change, original=FIRST):
     """Write a copy of a file with something changed inside, sealed again."""
-    buffer = io.BytesIO(unseal(FIRST.read_bytes(), str(FIRST)))
+    buffer = io.BytesIO(unseal(original.read_bytes(), str(original)))
     with h5py.File(buffer, "r+") as file:
         change(file)
     path.write_bytes(seal(buffer.getvalue()))
