@@ -284,6 +284,29 @@ class Machine:
         return pairs
 
 
+# --- what can be reached ---------------------------------------------------------------------------------------------
+
+
+def ceiling(machine, epsilon, slip, limit):
+    """Return the largest expected 1 / T of success at step T within the limit, where epsilon of all steps explore."""
+    world, cells = machine.world, machine.world.reachable()
+    value = {(cell, state): 0.0 for cell in cells for state in machine.states}
+    for t in range(limit, 0, -1):
+        earlier = {}
+        for cell, state in value:
+            worth = []
+            for action in range(4):
+                after = world.move(cell, action)
+                state_next, _, outcome = machine.step(state, cell, after)
+                worth.append({"success": 1 / t, "failure": 0.0}[outcome] if outcome else value[after, state_next])
+            chosen = max(
+                (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % 4] + slip / 2 * worth[(a - 1) % 4] for a in range(4)
+            )
+            earlier[cell, state] = epsilon * sum(worth) / 4 + (1 - epsilon) * chosen
+        value = earlier
+    return value[world.start, machine.start]
+
+
 # --- learning --------------------------------------------------------------------------------------------------------
 
 

@@ -18,13 +18,20 @@ from fastrm.errors import ConfigError
 from fastrm.exact.paths import follow
 from fastrm.exact.ties import Written, settle, settle_by_steps
 from fastrm.exact.values import check_gamma, expected_values, highest_action, task_reward, value_and_policy
+from fastrm.exact.values import (
+    LONGEST,
+    check_gamma,
+    expected_values,
+    highest_action,
+    largest_arps,
+    task_reward,
+    value_and_policy,
+)
 from fastrm.kernels import arrival, search, values
 from fastrm.kernels.contracts import Tables
 from fastrm.machines.language import as_written
 from fastrm.problems import Problem, check_problem, distances
 from fastrm.worlds import Cell
-
-_LONGEST = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +113,45 @@ class Solution:
         worth = self.tables.reward if own else task_reward(self.tables)
         if horizon is not None:
             check_whole("horizon", horizon, 1, 2**31)
-        total, missing, _, _ = self._play(epsilon, worth, horizon or _LONGEST)
+        total, missing, _, _ = self._play(epsilon, worth, horizon or LONGEST)
         if horizon is None and missing * np.abs(worth).max() > 1e-6 * abs(total):
             raise ConfigError(
-                f"the policy hardly ever ends an episode ({missing * _LONGEST:.2g} of all last {_LONGEST} steps), so "
+                f"the policy hardly ever ends an episode ({missing * LONGEST:.2g} of all last {LONGEST} steps), so "
                 "its reward per step is not known; give a horizon"
             )
         return total
 
-    def success_probability(self, epsilon: float = 0.0, horizon: int = _LONGEST) -> float:
+    def ceiling(self, epsilon: float = 0.1, horizon: int = 1000) -> float:
+        """Return the largest expected task reward per step of any policy that must explore; NaN for `score own`.
+
+        Unlike the policy of `arps`, which seeks the largest discounted reward as if it never explored, this one may
+        depend on the time since the episode began. No learner's expected settled score exceeds ceiling / unit.
+
+        Parameters
+        ----------
+        epsilon : float
+            Probability of a random action.
+        horizon : int
+            Steps after which an episode is cut off.
+
+        Raises
+        ------
+        ConfigError
+            When the horizon is beyond 100 000 steps and episodes as long as that matter.
+
+        >>> import fastrm
+        >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
+        >>> best = solve(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b")))
+        >>> best.ceiling() >= best.arps(horizon=1000), best.ceiling(epsilon=0.0) == 1 / best.shortest
+        (True, True)
+        """
+        check_number("epsilon", epsilon, 0, 1)
+        check_whole("horizon", horizon, 1, 2**62)
+        if self.problem.machines[self.machine].score == "own":
+            return math.nan
+        return largest_arps(self.problem, self.machine, epsilon, horizon)
+
+    def success_probability(self, epsilon: float = 0.0, horizon: int = LONGEST) -> float:
         """Return the probability that an episode played epsilon-greedily completes the task within `horizon` steps."""
         check_whole("horizon", horizon, 1, 2**31)
         return self._play(epsilon, task_reward(self.tables), horizon)[2]
@@ -124,10 +161,10 @@ class Solution:
 
         Infinite where none does.
         """
-        _, missing, success, steps = self._play(epsilon, task_reward(self.tables), _LONGEST)
+        _, missing, success, steps = self._play(epsilon, task_reward(self.tables), LONGEST)
         if missing > 1e-12:
             raise ConfigError(
-                f"the policy hardly ever ends an episode ({missing * _LONGEST:.2g} of all last {_LONGEST} steps), so "
+                f"the policy hardly ever ends an episode ({missing * LONGEST:.2g} of all last {LONGEST} steps), so "
                 "its expected length is not known"
             )
         return steps / success if success > 0 else math.inf

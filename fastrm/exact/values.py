@@ -8,6 +8,8 @@ machine precision.
 
 Where moves slip, values are expectations. Sweeps go on until they hardly move; the optimum then lies within v - B and
 v + B, where B is the largest discounted sum of residuals, rounding included, that play can collect.
+
+The value of a time-dependent policy that must explore, paid 1 / T for success at step T, is the ceiling of the score.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_number
 from fastrm.errors import ConfigError
-from fastrm.kernels import slip_values, values
+from fastrm.kernels import ceiling, search, slip_values, values
 from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
 from fastrm.problems import Problem
 
 _SWEEPS, _SLIP_SWEEPS = 400, 1_000_000
 _ROUNDS = 10_000
+LONGEST = 100_000
+"""Steps after which what an episode may still add is bounded instead of computed."""
 
 
 def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:
@@ -70,6 +74,34 @@ def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
     shifted = value[:, :n_u] - (0.0 if problem.potential is None else problem.potential[:, :n_u])
     hopeful = shifted[problem.steps_to_go[:, :n_u] < FAR]
     return float(hopeful.min()), float(hopeful.max())
+
+
+def largest_arps(problem: Problem, machine: int, epsilon: float, horizon: int) -> float:
+    """Return the largest expected task reward per step of any policy that must explore; see `kernels.ceiling`.
+
+    A horizon too long to go through is replaced by two bounds: from `LONGEST` steps on, nothing is earned, or all of
+    what can be earned at once.
+    """
+    tables, n_u = problem.tables, problem.tables.n_u
+    every = np.full((len(tables.next_s), n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
+    queue, seen = np.empty(every.size, dtype=np.int64), np.empty(every.size, dtype=np.uint8)
+    pairs = queue[: search.reach(tables, every, int(tables.first_u[machine]), seen, queue)]
+    pairs = pairs[problem.steps_to_go[:, :n_u].reshape(-1)[pairs] < FAR]
+    if problem.shortest[machine] >= FAR:
+        return 0.0
+    links = np.empty((len(pairs), N_ACTIONS), dtype=np.int64)
+    ceiling.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
+    scratch = np.empty(len(pairs) + 2), np.empty(len(pairs) + 2)
+    limit, rest = min(horizon, LONGEST), 1.0 / (LONGEST + 1)
+    found = float(ceiling.ceiling(links, float(epsilon), problem.slip, limit, 0.0, *scratch))
+    if limit < horizon:
+        above = float(ceiling.ceiling(links, float(epsilon), problem.slip, limit, rest, *scratch))
+        if above - found > 1e-9 * above:
+            raise ConfigError(
+                f"horizon={horizon}: episodes that go on after {LONGEST} steps matter, so the ceiling is known to lie "
+                f"between {found:.8g} and {above:.8g} only; give a shorter horizon"
+            )
+    return found
 
 
 def highest_action(mask: Array) -> Array:
