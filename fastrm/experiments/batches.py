@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from fastrm.arrays import Array
 from fastrm.errors import FastrmError
-from fastrm.exact import optimal_arps
+from fastrm.exact import optimal_arps, score_ceiling
 from fastrm.experiments.plan import Plan
 from fastrm.learners import PIECE_STEPS, Batch
 from fastrm.results import Frame, empty_frame, fill_in
@@ -75,11 +76,27 @@ def _unit(plan: Plan, grid: int, task: int) -> tuple[float, ...]:
     return optimal_arps(plan.problem(grid, task, 0), plan.learner.gamma, plan.learner.epsilon)
 
 
+@lru_cache(maxsize=64)
+def _ceiling(plan: Plan, grid: int, task: int) -> float:
+    """Return the ceiling of the reward per step, NaN where there is none; like the unit it belongs to map and task.
+
+    Over several tasks it is a mean, weighted so that ceiling / unit is what the mean of their scores can reach.
+    """
+    try:
+        units = _unit(plan, grid, task)
+        found = score_ceiling(plan.problem(grid, task, 0), plan.learner.epsilon, plan.learner.episode_limit)
+        mean = sum(units) / len(units)
+        return sum(mean / unit * ceiling for unit, ceiling in zip(units, found, strict=True)) / len(units)
+    except Exception:  # the runs are fine without it
+        return math.nan
+
+
 def _train(
     plan: Plan, runs: Sequence[int], frame: Frame, rows: Sequence[int], stopped: Callable[[], bool] | None
 ) -> float:
     """Train the seeds of one map, task and method; fill in their rows of the frame."""
-    batch = batch_of(plan, runs, _unit(plan, *plan.coordinates(runs[0])[:2]))
+    grid, task, _, _ = plan.coordinates(runs[0])
+    batch = batch_of(plan, runs, _unit(plan, grid, task))
     piece, inside = max(1, PIECE_STEPS // len(runs)), 0.0
     for _ in range(0, plan.steps, piece):
         start = time.perf_counter()
@@ -89,4 +106,5 @@ def _train(
             raise Stopped
     for row, run in zip(rows, batch.results(), strict=True):
         fill_in(frame, row, run)
+        frame["ceiling"][row] = _ceiling(plan, grid, task)
     return inside

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+CEILING: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "linestyle": (0, (4, 3)), "zorder": 0}
+"""The line of what a settled score can reach."""
+
 
 def learning_curves(results: Results, title: str = "") -> Figure:
     """Draw median and 25-75 % band of the score: a row per task, a column per setup, a line per method.
+
+    A dashed line shows the ceiling, the median over the runs of a panel, where the file has it.
 
     Raises
     ------
@@ -38,7 +43,9 @@ def learning_curves(results: Results, title: str = "") -> Figure:
     steps, score = results["step"], results["score"]
     with style():
         columns = min(2 * len(setups), 4)
-        legend = 0.17 * math.ceil(len(labels) / columns)
+        ceilings = _ceilings(results, groups)
+        top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
+        legend = 0.17 * math.ceil((len(labels) + bool(ceilings)) / columns)
         size = 4.2 if len(setups) == 1 else 2.9
         figure, axes = panels(len(tasks), len(setups), (size, 1.55), bottom=0.5 + legend)
         for (setup, task, label), mine in groups.items():
@@ -47,11 +54,26 @@ def learning_curves(results: Results, title: str = "") -> Figure:
             axes[row][0].set_ylabel("score (1 = optimum)")
             for column, setup in enumerate(setups):
                 _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
+                axes[row][column].set_ylim(0, top)
+                if (setup, task) in ceilings:
+                    axes[row][column].axhline(ceilings[setup, task], **CEILING)
         for axis in axes[-1]:
             axis.set_xlabel("training steps (logarithmic)")
         handles = [line(label=name_of(label), **look_of(method_of(label))) for label in labels]
+        handles += [line(label="ceiling", **CEILING)] * bool(ceilings)
         finish_figure(figure, handles, columns, title)
     return figure
+
+
+def _ceilings(results: Results, groups: dict[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
+    """Return the ceiling of every panel that has one in the unit of the score, the median over its runs."""
+    level, found = results["ceiling"] / results["optimal_arps"], {}
+    for panel in dict.fromkeys(key[:2] for key in groups):
+        mine = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
+        known = level[mine][np.isfinite(level[mine])]
+        if len(known):
+            found[panel] = float(np.median(known))
+    return found
 
 
 def draw_band(axis: Axes, steps: Array, curves: Array, method: Method) -> None:
@@ -81,7 +103,6 @@ def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_co
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
     axis.set_xscale("log")
     axis.set_xlim(steps[0], steps[-1] * (1.02 if len(steps) > 1 else 10))
-    axis.set_ylim(0, 1.1)
     axis.set_yticks(np.arange(0, 1.01, 0.25))
     axis.tick_params(labelbottom=last_row, labelleft=first_column)
 

@@ -80,6 +80,10 @@ VARIABLES = (
              0, lambda run: sum(run.shortest)),
     Variable("optimal_arps", "f8", "run", "unit of the score: expected task reward per step of the best policy",
              math.nan, lambda run: sum(run.unit) / len(run.unit)),
+    Variable("ceiling", "f8", "run",
+             "largest expected task reward per step of any policy that must explore, NaN for scores by own reward; "
+             "ceiling / optimal_arps is the largest score to settle at",
+             math.nan, None),
     Variable("greedy_length", "i4", "run", "steps of the learned greedy policy to complete the task, -1 if it does not",
              -1, _total_length),
     Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path",

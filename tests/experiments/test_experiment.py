@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee, run as fastrm_run
+from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee, optimal_arps, run as fastrm_run
 from fastrm.bench.__main__ import main
-from fastrm.experiments import Method
+from fastrm.exact import score_ceiling
+from fastrm.experiments import Method, batches
 from fastrm.experiments.plan import Plan
 from fastrm.kernels.contracts import SUCCESS
 
@@ -240,3 +241,33 @@ def test_failed_runs_never_got_anywhere_and_say_where(tmp_path):
     assert rows[1]["runs"] == 0 and np.isnan(rows[1]["iqm"]) and rows[0].keys() == rows[1].keys()
     with pytest.raises(ConfigError, match="is a folder; name a result file such as"):
         fastrm_run(given, out=tmp_path)
+
+
+def test_every_run_knows_the_ceiling_of_its_score(toml, tmp_path):
+    experiment = replace(Experiment.load(toml()), methods=("crm-bool", "qrm-num"))
+    results = fastrm_run(experiment, tmp_path / "x.h5")
+    for run in range(results.runs):
+        problem = results.plan.problem(*results.plan.coordinates(run)[:3])
+        assert results["ceiling"][run] == score_ceiling(problem)[0] >= 0.99 * results["optimal_arps"][run]
+    short = replace(experiment, learner=replace(experiment.learner, episode_limit=5, epsilon=0.3))
+    results = fastrm_run(short, tmp_path / "short.h5")
+    assert results["ceiling"][0] == score_ceiling(results.plan.problem(0, 0, 0), 0.3, 5)[0]
+
+
+def test_the_ceiling_of_tasks_in_turn_is_that_of_their_mean_score(toml, tmp_path):
+    experiment = replace(Experiment.load(toml()), methods=("crm-bool",), rotate=True, maps=1)
+    results = fastrm_run(experiment, tmp_path / "x.h5")
+    problem = results.plan.problem(0, 0, 0)
+    ratios = np.array(score_ceiling(problem)) / np.array(optimal_arps(problem))
+    assert len(ratios) == 2
+    assert results["ceiling"] / results["optimal_arps"] == pytest.approx(np.mean(ratios), rel=1e-12)
+
+
+def test_a_ceiling_that_cannot_be_found_fails_no_run(toml, tmp_path, monkeypatch):
+    def broken(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(batches, "score_ceiling", broken)
+    experiment = replace(Experiment.load(toml()), root_seed=5)
+    results = fastrm_run(experiment, tmp_path / "x.h5", isolation="thread")
+    assert results.complete and np.isnan(results["ceiling"]).all() and (results["optimal_arps"] > 0).all()

@@ -46,11 +46,39 @@ def test_six_panels_with_one_colour_per_kind_and_one_line_per_learner(results):
     assert figure.axes[4].get_xlabel() and figure.axes[0].get_ylabel()
 
 
+def with_ceiling(results):
+    """Return made results with a unit and, but for one setup, a ceiling that differs from run to run."""
+    n = results.runs
+    ceiling = np.where(results["setup"] == "2a2b2c", np.nan, 0.05 + 0.001 * np.arange(n) / n)
+    columns = {**results.columns, "optimal_arps": np.full(n, 0.04), "ceiling": ceiling}
+    return type(results)(results.attributes, results.path, columns)
+
+
+def test_a_thin_dashed_line_shows_the_ceiling_where_the_file_has_it(results):
+    def dashed(axis):
+        lines = [line for line in axis.get_lines() if line.get_color() == "0.6"]
+        return [line.get_ydata()[0] for line in lines if line.is_dashed()]
+
+    some = with_ceiling(results).select(setup=["1a1b1c", "2a2b2c"])
+    figure = learning_curves(some)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[-1] == "ceiling" and names.count("ceiling") == 1
+    for axis in figure.axes:
+        setup, task = axis.get_title().split(", task ")
+        mine = (some["setup"] == setup) & (some["task"] == task)
+        expected = [] if setup == "2a2b2c" else [np.median(some["ceiling"][mine]) / 0.04]
+        assert dashed(axis) == pytest.approx(expected)
+        assert axis.get_ylim() == figure.axes[0].get_ylim() and axis.get_ylim()[1] > 0.051 / 0.04
+    plain = learning_curves(results)
+    assert not any(dashed(axis) for axis in plain.axes) and plain.axes[0].get_ylim() == (0, 1.1)
+    assert "ceiling" not in [text.get_text() for text in plain.legends[0].get_texts()]
+
+
 @pytest.mark.parametrize("methods", [None, ("crm-rs-num-bool", "hrm-rs-num-bool", "qrm-rs-num-bool", "qrm-rs-num")])
 def test_nothing_is_clipped(results, tmp_path, methods):
     if methods:
         plan = make_plan(setups=("1a1b1c",), maps=1, map_files=(), methods=methods, seeds=1)
-        results = load(make_file(tmp_path / "long.h5", plan=plan))
+        results = with_ceiling(load(make_file(tmp_path / "long.h5", plan=plan)))
     for name, figure in figures_of(results):
         FigureCanvasAgg(figure).draw()
         whole = figure.get_window_extent()
