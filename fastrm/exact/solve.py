@@ -17,7 +17,6 @@ from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import follow
 from fastrm.exact.ties import Written, settle, settle_by_steps
-from fastrm.exact.values import check_gamma, expected_values, highest_action, task_reward, value_and_policy
 from fastrm.exact.values import (
     LONGEST,
     check_gamma,
