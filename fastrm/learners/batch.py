@@ -38,7 +38,7 @@ class Run:
     step: Array
     """Steps made at every tick, [tick]."""
     score: Array
-    """Mean score of the last episodes, 1 at the optimum, NaN before the first episode ended, [tick]."""
+    """Mean score of the last episodes, in units of the best policy acting alike, NaN before the first ended, [tick]."""
     reward: Array
     """Sum of the machine's own rewards so far, [tick]."""
     completions: Array

@@ -51,7 +51,7 @@ def learning_curves(results: Results, title: str = "") -> Figure:
         for (setup, task, label), mine in groups.items():
             draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], method_of(label))
         for row, task in enumerate(tasks):
-            axes[row][0].set_ylabel("score (1 = optimum)")
+            axes[row][0].set_ylabel("score (1 = unit)")
             for column, setup in enumerate(setups):
                 _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
                 axes[row][column].set_ylim(0, top)
@@ -131,7 +131,7 @@ def parity_curves(curves: Sequence[Curves]) -> Figure:
             axis.set_xlim(0, steps[-1])
             axis.set_xlabel("training steps (millions)")
         for row in axes:
-            row[0].set_ylabel("score (1 = optimum)")
+            row[0].set_ylabel("score (1 = unit)")
             for axis in row:
                 axis.set_ylim(bottom=0)
         handles = [line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]

@@ -38,7 +38,7 @@ def curves_as_text(results: Results, bars: str = BARS) -> str:
     for (setup, task, label), mine in groups:
         if (setup, task) != before:
             before = setup, task
-            lines.append(f"{setup}, task {task}: median score over {last} steps, full height = optimum")
+            lines.append(f"{setup}, task {task}: median score over {last} steps, full height = 1, the unit")
         if len(mine):
             middle = band(score[mine], [50])[0]
             lines.append(f"  {label:<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
