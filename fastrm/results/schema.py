@@ -95,7 +95,7 @@ VARIABLES = (
     Variable("error", "S1", "run", "why the run failed, empty if it did not",
              b"", None),
     Variable("score", "f8", "tick",
-             "mean over the last episodes of task reward per step, in units of optimal_arps; NaN before the first episode",
+             "mean over the last episodes of task reward per step, in units of optimal_arps; NaN before the first",
              math.nan, lambda run: run.score),
     Variable("reward", "f8", "tick", "sum of the machine's own rewards so far",
              math.nan, lambda run: run.reward),
