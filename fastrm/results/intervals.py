@@ -3,8 +3,9 @@
 Runs on one map share its walls and objects, so they are not independent evidence about maps: the unit of replication is
 the map. With m_k the mean on map k of K, the mean of the m_k has the standard error s / sqrt(K). A *bootstrap-t*
 interval takes the quantiles of (m* - m) / s* over resamples of maps, and of runs within them, in place of the normal
-ones; on skewed data and few maps it covers the truth more often than percentiles of m* do. Other statistics get the
-percentiles, at a level widened for the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
+ones; on skewed data and few maps it covers the truth more often than percentiles of m* do. One outlier among equal maps
+can blow it up, so it never leaves the range of the m_k. Other statistics get the percentiles, at a level widened for the
+number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def interval_of_mean(values: Array, maps: Array, *, rounds: int = ROUNDS, seed: 
     fine = spread > 1e-9 * error  # a resample of one map only says nothing
     ratios = (again.mean(axis=1) - middle)[fine] / spread[fine]
     low, high = np.percentile(ratios, [50 * (1 + LEVEL), 50 * (1 - LEVEL)])
-    return Interval(middle - float(low) * error, middle - float(high) * error, over)
+    ends = middle - float(low) * error, middle - float(high) * error
+    return Interval(max(ends[0], float(means.min())), min(ends[1], float(means.max())), over)
 
 
 def interval_of(

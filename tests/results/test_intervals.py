@@ -36,7 +36,7 @@ def covered(maps, draws, skewed, truth):
 def test_intervals_over_30_maps_cover_skewed_truth_as_often_as_they_say(skewed, truth):
     draws = 1000 if os.environ.get("FASTRM_FULL") else 300
     assert 0.92 <= covered(30, draws, skewed, truth) <= 0.98
-    assert covered(10, draws, skewed, truth) > 0.87 and covered(5, draws, skewed, truth) > 0.86
+    assert covered(10, draws, skewed, truth) > 0.87 and covered(5, draws, skewed, truth) > 0.84
 
 
 def test_seeds_on_one_map_do_not_narrow_an_interval_over_maps():
@@ -49,6 +49,12 @@ def test_seeds_on_one_map_do_not_narrow_an_interval_over_maps():
     )
     assert few.over == many.over == "maps"
     assert many.high - many.low == pytest.approx(few.high - few.low, rel=0.15) and many.high - many.low > 0.8
+
+
+def test_one_outlier_among_equal_maps_does_not_blow_the_interval_up():
+    values = np.array([0.0] * 4 + [-100.0, -200.0, -150.0, -120.0, -80.0, -2_000_000.0])
+    low, high, _ = interval_of_mean(values, np.arange(10))
+    assert low == -2_000_000.0 and high <= 0.0
 
 
 def test_on_symmetric_data_the_interval_is_student_s():
