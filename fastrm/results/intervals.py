@@ -4,8 +4,8 @@ Runs on one map share its walls and objects, so they are not independent evidenc
 the map. With m_k the mean on map k of K, the mean of the m_k has the standard error s / sqrt(K). A *bootstrap-t*
 interval takes the quantiles of (m* - m) / s* over resamples of maps, and of runs within them, in place of the normal
 ones; on skewed data and few maps it covers the truth more often than percentiles of m* do. One outlier among equal maps
-can blow it up, so it never leaves the range of the m_k. Other statistics get the percentiles, at a level widened for the
-number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
+can blow it up, so it never leaves the range of the m_k. Other statistics get the percentiles, at a level widened for
+the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
 """
 
 from __future__ import annotations
