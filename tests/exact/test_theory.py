@@ -1,0 +1,204 @@
+"""The statements of docs/theory.md, each checked with the exact tools; counter-examples are the smallest there are."""
+
+import itertools
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee, task
+from fastrm.exact.thresholds import critical_reward
+from fastrm.worlds import ACTIONS
+
+RIGHT, LEFT = ACTIONS.index("right"), ACTIONS.index("left")
+numeric = partial(RewardMachine.sequence, kind="numeric", terminal_reward=0)
+step_by_step = partial(RewardMachine.sequence, kind="numeric-boolean", terminal_reward=1)
+
+
+def drawn(*rows):
+    """Return the map with these inner rows."""
+    ring = "X" * (len(rows[0]) + 2)
+    return GridMap.parse("\n".join([ring, *(f"X{row}X" for row in rows), ring]))
+
+
+def judge(rows, machine, gamma=0.9, **settings):
+    return guarantee(compile(drawn(*rows), machine, **settings), gamma)
+
+
+def maps_of(size, tiles, needed):
+    """Yield the rows of all maps of so many cells in one or two rows, mirror images left and right once."""
+    for height in (1, 2):
+        for drawing in itertools.product(tiles, repeat=size) if size % height == 0 and size // height >= height else ():
+            width = size // height
+            rows = ["".join(drawing[r * width : (r + 1) * width]) for r in range(height)]
+            if drawing.count("A") == 1 and set(needed) <= set(drawing) and rows <= [row[::-1] for row in rows]:
+                yield rows
+
+
+def misled(size, tiles, machine, gamma, **settings):
+    """Return how many maps of a size there are, and those on which some optimal policy takes no shortest path."""
+    count, found = 0, []
+    letters = {edge.guard.name for edge in machine.edges if hasattr(edge.guard, "name")}
+    for rows in maps_of(size, tiles, letters):
+        try:
+            count, answer = count + 1, judge(rows, machine, gamma, **settings)
+        except FastrmError:  # walled off
+            count -= 1
+            continue
+        if not answer.is_shortest:
+            found.append("/".join(rows))
+    return count, found
+
+
+@pytest.mark.parametrize(
+    ("r", "verdict"), [(1.4999999999, "shortest"), (1.5, "shortest for some optimal policies only")]
+)
+def test_the_bound_for_one_object_is_tight(r, verdict):
+    """At gamma 1/2 and R = 1: (1 - 1/4) / (1/2)."""
+    assert judge(["A.a"], step_by_step("a", step_reward=r), 0.5).verdict == verdict
+    assert judge(["A.a"], step_by_step("a", step_reward=r), 0.5).critical_step_reward == pytest.approx(1.5, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("r", "verdict"), [(0.0999999999, "shortest"), (0.1, "shortest for some optimal policies only")]
+)
+def test_the_bound_for_several_objects_is_tight(r, verdict):
+    answer = judge(["aA.a"], step_by_step("a", step_reward=r, closer="any"))
+    assert answer.verdict == verdict and answer.critical_reward == pytest.approx(10 * r, rel=1e-15)
+
+
+def test_the_bound_for_several_objects_holds_for_sequences_on_open_maps_where_arrivals_pay_r():
+    machine = step_by_step("a-b", step_reward=0.0999999999, closer="any")
+    assert [misled(size, "Aab.", machine, 0.9) for size in (3, 4, 5)] == [(3, []), (48, []), (126, [])]
+    at_the_bound = step_by_step("a-b", step_reward=0.1, closer="any")
+    assert [len(misled(size, "Aab.", at_the_bound, 0.9)[1]) for size in (3, 4, 5)] == [0, 11, 33]
+    for seed in range(20):
+        grid = GridMap.generate("2a2b2c", size=11, seed=seed)
+        for tasks in ("a-b", "a-b-c", "c-a-b-c"):
+            answer = guarantee(compile(grid, step_by_step(tasks, step_reward=0.05, closer="any")), 0.9)
+            assert answer.is_shortest and answer.critical_step_reward == pytest.approx(0.1, rel=1e-12)
+
+
+def test_it_is_false_for_the_nearest_object_and_this_is_the_smallest_map():
+    machine = step_by_step("a-b", step_reward=0.09)
+    assert [misled(size, "Aab.", machine, 0.9) for size in (3, 4)] == [(3, []), (48, [])]
+    assert misled(5, "Aab.", machine, 0.9) == (126, ["aA.ab"])
+    answer = judge(["aA.ab"], machine)
+    assert answer.verdict == "detour (+2 steps)" and (answer.length, answer.shortest) == (5, 3)
+    assert answer.witness.optimal_return == pytest.approx(0.96561, abs=1e-12)
+    assert answer.witness.shortest_return == pytest.approx(0.891, abs=1e-12)
+    assert answer.critical_step_reward == pytest.approx(0.0606144151, abs=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 0.9, 0.99])
+def test_the_lowest_distance_leads_to_shortest_paths_for_one_type_of_target(gamma):
+    counts = [(1, []), (5, []), (28, []), (39, []), (193, [])]
+    assert [misled(size, "Aa.", numeric("a"), gamma) for size in (2, 3, 4, 5, 6)] == counts
+    for seed in range(5):
+        for metric, walls in (("manhattan", 0), ("geodesic", 0.25)):
+            grid = GridMap.generate("3a", size=13, seed=seed, walls=walls)
+            answer = guarantee(compile(grid, numeric("a"), metric=metric), gamma)
+            assert answer.is_shortest and answer.critical_reward < -1
+
+
+def test_it_is_false_for_sequences_and_these_are_the_smallest_maps():
+    assert [misled(size, "Aab.", numeric("a-b"), 0.9) for size in (5, 6)] == [(126, []), (1092, [])]
+    assert misled(7, "Aab.", numeric("a-b"), 0.9) == (
+        2113, ["aA....b", "a.A.bba", "a.A...b", "a..A..b", "a...A.b", "a....Ab"],
+    )  # fmt: skip
+    answer = judge(["aA....b"], numeric("a-b"))
+    assert answer.verdict == "never finishes" and answer.witness.loop == ((1, 2),)
+    assert answer.witness.optimal_return == pytest.approx(-10, abs=1e-12)
+    assert answer.witness.shortest_return == pytest.approx(-11.82969, abs=1e-12)
+    assert answer.critical_reward == pytest.approx(1.82969 / 0.531441, rel=1e-12)
+
+
+def test_it_is_false_with_walls_and_manhattan_distance_and_this_is_the_smallest_map():
+    assert [misled(size, "AaX.", numeric("a"), 0.5) for size in (3, 4, 5)] == [(6, []), (56, []), (81, [])]
+    assert misled(6, "AaX.", numeric("a"), 0.5) == (801, ["AXa/...", ".../AXa"])
+    answer = judge(["AXa", "..."], numeric("a"), 0.5)
+    assert answer.verdict == "never finishes" and answer.critical_reward == 2
+    assert (answer.witness.optimal_return, answer.witness.shortest_return) == (-4, -4.25)
+    assert misled(6, "AaX.", numeric("a"), 0.5, metric="geodesic") == (801, [])
+
+
+def test_three_cases_of_the_distance_pay_the_terminal_reward_for_bumping_into_walls():
+    """Closer r, farther 0, else R: bumping leaves the distance as it is."""
+    text = (
+        "start u\nsuccess done\nu -> done when a reward 1000\nu -> u when d(a) < d_before(a) & !a reward 0.1\n"
+        "u -> u when d(a) > d_before(a) reward 0\nu -> u when d(a) == d_before(a) & !a reward 1000\n"
+    )
+    answer = judge(["A.a"], RewardMachine.parse(text))
+    assert answer.verdict == "never finishes" and answer.witness.loop == ((1, 1),)
+    assert answer.witness.optimal_return == pytest.approx(10_000, rel=1e-12)
+    assert answer.witness.shortest_return == pytest.approx(900.1, rel=1e-12)
+    mended = RewardMachine.parse(text.replace("d(a) == d_before(a) & !a reward 1000", "d(a) == d_before(a) & !a"))
+    assert judge(["A.a"], mended).verdict == "shortest"
+
+
+def test_a_terminal_reward_on_every_arrival_makes_a_b_take_27_steps_instead_of_26():
+    grid = GridMap.load(Path(__file__).parents[2] / "bench" / "appendix.map")
+    for terminal in (1e3, 1e6, 1e9):
+        on_all, on_last = (
+            RewardMachine.sequence("a-b", kind="numeric-boolean", arrival=arrival, terminal_reward=terminal)
+            for arrival in ("terminal", "step")
+        )
+        answer = guarantee(compile(grid, on_all), 0.9)
+        assert (answer.length, answer.shortest) == (27, 26)
+        assert guarantee(compile(grid, on_last), 0.9).length == 26
+    first, second = 0.9**19 + 0.9**26, 0.9**20 + 0.9**25
+    assert answer.witness.optimal_return == pytest.approx(1e9 * first, rel=1e-6)
+    assert answer.witness.shortest_return == pytest.approx(1e9 * second, rel=1e-6)
+
+
+def walks(distance, steps):
+    """Yield the distances before each move of all walks to 0 that change it by at most one a step."""
+    if distance == 0 or steps == 0:
+        yield from [()] if distance == 0 else []
+        return
+    for change in (-1, 0, 1):
+        yield from ((distance, *rest) for rest in walks(distance + change, steps - 1))
+
+
+def test_a_walk_of_three_and_twice_one_steps_returns_at_most_minus_7_724_and_none_returns_minus_9_959():
+    returns = {walk: -sum(0.9**t * d for t, d in enumerate(walk)) for walk in walks(3, 9)}
+    assert min(map(len, returns)) == 3 and returns[3, 2, 1] == pytest.approx(-5.61, abs=1e-12)
+    away_once = {w: v for w, v in returns.items() if len(w) == 5 and all(a != b for a, b in itertools.pairwise(w))}
+    assert max(away_once, key=away_once.get) == (3, 2, 1, 2, 1)
+    assert max(away_once.values()) == pytest.approx(-7.7241, abs=1e-12)
+    assert len(returns) == 814 and not any(abs(value + 9.959) < 5e-4 for value in returns.values())
+    problem = compile(drawn("A...a"), numeric("a"))  # d after the move is 3, 2, 1; then R = 0
+    assert guarantee(problem, 0.9).witness.optimal_return == pytest.approx(-5.61, abs=1e-12)
+    cell, paid = problem.tables.start, []
+    for action in (RIGHT, RIGHT, RIGHT, LEFT, RIGHT, RIGHT):
+        cell, _, _, reward, _ = problem.step(cell, 0, action)
+        paid.append(reward)
+    assert sum(0.9**t * reward for t, reward in enumerate(paid)) == pytest.approx(-7.7241, abs=1e-12)
+
+
+def test_the_critical_reward_grows_like_a_power_of_the_length():
+    """On `aA...b`, m steps from a to b: waiting costs 1 / (1 - gamma), the leg the sum of gamma^j (m - j)."""
+    gamma, found = Fraction(9, 10), {}
+    for m in (6, 7, 10, 20, 40, 80):
+        problem = compile(drawn("aA" + "." * (m - 2) + "b"), numeric("a-b"))
+        found[m] = critical_reward(problem, 0.9)
+        leg = sum(gamma**j * (m - j) for j in range(1, m))
+        assert found[m] == (leg - 1 / (1 - gamma)) / gamma**m
+    assert [round(float(found[m]), 2) for m in (6, 7, 10)] == [3.44, 12.64, 61.32]
+    per_step = [float(found[m] * gamma**m) / m for m in (20, 40, 80)]  # towards gamma / (1 - gamma)
+    assert per_step == pytest.approx([4.547, 6.533, 7.750], abs=0.001)
+
+
+@pytest.mark.parametrize(("gamma", "misled_by_distance"), [(0.1, 9), (0.5, 16), (0.9, 12), (0.99, 2)])
+def test_potentials_and_the_distance_to_go_are_safe(gamma, misled_by_distance):
+    """On 21 maps, on many of which minus the distance to the next target is not."""
+    unsafe = 0
+    for seed, text in enumerate(["a", "a-b", "a-b-c", "{a,b}-c", "a|b-c", "2*a-b", "a-c !b"]):
+        for layout in ({}, {"walls": 0.2}, {"layout": "maze"}):
+            grid = GridMap.generate("2a1b2c", size=9, seed=seed, **layout)
+            safe = [task(text, kind="distance-to-go"), *(task(text, kind="potential", scale=c) for c in (0.01, 1, 100))]
+            assert {guarantee(compile(grid, machine), gamma).verdict for machine in safe} == {"shortest"}
+            nearest = task(text, kind="numeric", terminal_reward=0)
+            unsafe += not guarantee(compile(grid, nearest), gamma).is_shortest
+    assert unsafe == misled_by_distance
