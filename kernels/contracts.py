@@ -143,6 +143,8 @@ AGENT = np.dtype([
 TASK = np.dtype([
     ("first_u",   np.uint64),   # start column
     ("own_score", np.uint64),   # are episodes scored by own reward?
+    ("by_total",  np.uint64),   # by what it sums to, above `base`? Else by what is paid per step
+    ("base",      np.float64),  # the total that scores 0
     ("optimum",   np.float64),  # the unit of the score
 ], align=True)
 """One machine."""

@@ -1,7 +1,8 @@
 """What all learners share: a step, the beginning and the end of an episode, the log.
 
 An episode ends *terminated* when its machine reaches a terminal, *truncated* at the step limit. Its score is what its
-task pays (1 for success, or its own reward) divided by its length and by the best expected value of that quotient.
+task pays (1 for success, or its own reward) divided by its length and by the best expected value of that quotient;
+where that is not positive, its total own reward, 0 being what random steps earn and 1 what the best policy earns.
 
 Between ticks the state of a run rests in a record; the step loops hold it in local variables, which are registers. A
 step waits for little else than its own latency, so every load and store saved on the way from cell to cell counts.
@@ -57,7 +58,10 @@ def end_episode(me, t, earned, outcome, tasks, log, i):
     paid = 1.0 if outcome == SUCCESS else 0.0
     if task["own_score"]:
         paid = earned
-    ring[i, np.uint64(n % ring.shape[1])] = paid / np.float64(t) / task["optimum"]
+    score = paid / np.float64(t) / task["optimum"]
+    if task["by_total"]:
+        score = (paid - task["base"]) / task["optimum"]
+    ring[i, np.uint64(n % ring.shape[1])] = score
     if n < ended.shape[1]:
         episode = ended[i, np.uint64(n)]
         episode["paid"] = paid

@@ -307,6 +307,25 @@ def ceiling(machine, epsilon, slip, limit):
     return value[world.start, machine.start]
 
 
+def total(machine, policy, epsilon, slip, limit):
+    """Return the expected sum of rewards of an episode that follows a policy {(cell, state): action} and explores."""
+    world = machine.world
+    value = {(cell, state): 0.0 for cell in world.reachable() for state in machine.states}
+    for _ in range(limit):
+        earlier = {}
+        for cell, state in value:
+            worth = []
+            for action in range(4):
+                after = world.move(cell, action)
+                state_next, reward, outcome = machine.step(state, cell, after)
+                worth.append(reward if outcome else reward + value[after, state_next])
+            a = policy[cell, state]
+            chosen = (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % 4] + slip / 2 * worth[(a - 1) % 4]
+            earlier[cell, state] = epsilon * sum(worth) / 4 + (1 - epsilon) * chosen
+        value = earlier
+    return value[world.start, machine.start]
+
+
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
@@ -319,8 +338,9 @@ class Learner:
     """What QRM, CRM and HRM share: episodes, rotation of tasks, the log."""
 
     def __init__(
-        self, text, specs, seed, *, profile=CLEAN, shaping=False, metric="manhattan", optimum=None, **settings
-    ):
+        self, text, specs, seed, *, profile=CLEAN, shaping=False, metric="manhattan", optimum=None, base=None,
+        **settings,
+    ):  # fmt: skip
         self.world = World(text, metric)
         for name, value in {**SETTINGS, **settings}.items():
             setattr(self, name, value)
@@ -328,6 +348,7 @@ class Learner:
         self.machines = [Machine(i, spec, self.world, profile, self.gamma) for i, spec in enumerate(specs)]
         self.states = [state for machine in self.machines for state in machine.states]
         self.optimum = optimum or [1.0] * len(specs)
+        self.base = base or [None] * len(specs)  # the total that scores 0 where totals are scored
         self.draws = generator(seed)
         self.q = {}
         self.steps = self.episodes = self.completions = 0
@@ -391,7 +412,8 @@ class Learner:
 
     def end_episode(self, outcome):
         paid = self.earned if self.machine.spec["score"] == "own" else (1.0 if outcome == "success" else 0.0)
-        self.scores.append(paid / self.t / self.optimum[self.machine.number])
+        unit, base = self.optimum[self.machine.number], self.base[self.machine.number]
+        self.scores.append(paid / self.t / unit if base is None else (paid - base) / unit)
         self.lengths.append((paid, self.t))
         self.episodes += 1
         self.completions += outcome == "success"

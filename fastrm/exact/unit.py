@@ -1,20 +1,42 @@
 """The unit of the score, expected task reward per step of the best policy for the task itself, and its ceiling.
 
 The unit is what was published. It is no ceiling: among equally short paths some bear random steps better than others.
+A machine scored by rewards of its own may pay nothing per step, or cost something, even if played well; its episodes
+are then scored by their totals: (G - G_random) / (G_unit - G_random), all three with the step limit.
 """
 
 from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
+from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
-from fastrm.exact.solve import solve_rewards
-from fastrm.exact.values import largest_arps, task_reward
+from fastrm.errors import ConfigError
+from fastrm.exact.solve import Solution, solve_rewards
+from fastrm.exact.values import LONGEST, largest_arps, task_reward
+from fastrm.kernels import arrival
 from fastrm.problems import Problem, check_problem
 
-_known: weakref.WeakKeyDictionary[Problem, dict[tuple[float, float], tuple[float, ...]]] = weakref.WeakKeyDictionary()
-_ceilings: weakref.WeakKeyDictionary[Problem, dict[tuple[float, int], tuple[float, ...]]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Problem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
+"""What was found out about a problem, by question."""
+Answer = TypeVar("Answer")
+
+
+class ScoreUnit(NamedTuple):
+    """What the scores of a task are measured by."""
+
+    one: float
+    """What scores 1: a reward per step, or a total."""
+    zero: float = 0.0
+    """What scores 0."""
+    by_total: bool = False
+    """Whether episodes are scored by the sum of their own rewards instead of reward per step."""
 
 
 def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
@@ -32,16 +54,33 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     check_problem(problem)
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
-    gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9
-    known = _known.setdefault(problem, {})
-    if (gamma, epsilon) not in known:
-        paid = problem.at(gamma) if any(m.score == "own" for m in problem.machines) else problem
-        twin = task_reward(problem.tables)
-        known[gamma, epsilon] = tuple(
-            solve_rewards(paid, paid.tables.reward if m.score == "own" else twin, gamma, i).arps(epsilon)
-            for i, m in enumerate(problem.machines)
-        )
-    return known[gamma, epsilon]
+    return tuple(_arps(problem, i, gamma, epsilon) for i in range(len(problem.machines)))
+
+
+def score_units(
+    problem: Problem, gamma: float = 0.9, epsilon: float = 0.1, horizon: int = 1000
+) -> tuple[ScoreUnit, ...]:
+    r"""Return what the scores of every task of a problem are measured by: `optimal_arps`, or else totals.
+
+    Totals are for machines with `score own` whose best policy earns no reward per step. 1 is then the expected sum of
+    own rewards of the policy of `optimal_arps`, 0 that of random steps, both cut off at `horizon`.
+
+    Raises
+    ------
+    ConfigError
+        When that policy earns no more than random steps.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> text = "score own\nstart u\nsuccess done\nu -> done when a reward -1\nu -> u otherwise reward -1\n"
+    >>> score_units(fastrm.compile(grid, fastrm.RewardMachine.parse(text)), epsilon=0.0)[0].one
+    -2.0
+    """
+    check_problem(problem)
+    check_number("gamma", gamma, 0, 1)
+    check_number("epsilon", epsilon, 0, 1)
+    check_whole("horizon", horizon, 1, 2**62)
+    return tuple(_unit(problem, i, gamma, epsilon, horizon) for i in range(len(problem.machines)))
 
 
 def score_ceiling(problem: Problem, epsilon: float = 0.1, horizon: int = 1000) -> tuple[float, ...]:
@@ -58,10 +97,73 @@ def score_ceiling(problem: Problem, epsilon: float = 0.1, horizon: int = 1000) -
     check_problem(problem)
     check_number("epsilon", epsilon, 0, 1)
     check_whole("horizon", horizon, 1, 2**62)
-    known = _ceilings.setdefault(problem, {})
-    if (epsilon, horizon) not in known:
-        known[epsilon, horizon] = tuple(
-            math.nan if m.score == "own" else largest_arps(problem, i, epsilon, horizon)
-            for i, m in enumerate(problem.machines)
+    return tuple(_ceiling(problem, i, epsilon, horizon) for i in range(len(problem.machines)))
+
+
+def _once(find: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Let a function of a problem and more remember its answers as long as the problem lives."""
+
+    @wraps(find)
+    def ask(problem: Problem, *question: Any) -> Answer:
+        answers = _known.setdefault(problem, {})
+        if (find, *question) not in answers:
+            answers[find, *question] = find(problem, *question)
+        answer: Answer = answers[find, *question]
+        return answer
+
+    return ask
+
+
+def _best(problem: Problem, machine: int, gamma: float) -> Solution:
+    """Return the policy that the unit is about: the best for the task, or for the rewards by which it is scored."""
+    gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9
+    if problem.machines[machine].score == "own":
+        paid = problem.at(gamma)
+        return solve_rewards(paid, paid.tables.reward, gamma, machine)
+    return solve_rewards(problem, task_reward(problem.tables), gamma, machine)
+
+
+@_once
+def _arps(problem: Problem, machine: int, gamma: float, epsilon: float) -> float:
+    return _best(problem, machine, gamma).arps(epsilon)
+
+
+@_once
+def _ceiling(problem: Problem, machine: int, epsilon: float, horizon: int) -> float:
+    own = problem.machines[machine].score == "own"
+    return math.nan if own else largest_arps(problem, machine, epsilon, horizon)
+
+
+@_once
+def _unit(problem: Problem, machine: int, gamma: float, epsilon: float, horizon: int) -> ScoreUnit:
+    own = problem.machines[machine].score == "own"
+    try:
+        found = _arps(problem, machine, gamma, epsilon)
+    except ConfigError:  # it hardly ever ends an episode, which totals with a step limit do not mind
+        if not own:
+            raise
+        found = math.nan
+    if found > 0:
+        return ScoreUnit(found)
+    if not own:
+        raise ConfigError("the best policy earns no reward per step to measure scores by; give optimum=[...]")
+    paid, policy = problem.at(gamma), _best(problem, machine, gamma).policy
+    best, random = (_total(paid, machine, policy, share, horizon) for share in (float(epsilon), 1.0))
+    if not best - random > 1e-9 * (abs(best) + abs(random)):
+        raise ConfigError(
+            f"the policy of the largest discounted reward earns {best:.6g} an episode, random steps {random:.6g}, so "
+            "there is nothing to measure scores by; give optimum=[...]"
         )
-    return known[epsilon, horizon]
+    return ScoreUnit(best, random, by_total=True)
+
+
+def _total(problem: Problem, machine: int, policy: Array, epsilon: float, horizon: int) -> float:
+    """Return the expected sum of own rewards of an episode played epsilon-greedily."""
+    tables, scratch = problem.tables, [np.empty(problem.steps_to_go.shape) for _ in range(2)]
+    total, missing = arrival.total_reward(
+        tables, tables.reward, policy, int(tables.first_u[machine]), epsilon, problem.slip, horizon, LONGEST, 1e-12,
+        *scratch,
+    )  # fmt: skip
+    if missing * np.abs(tables.reward).max() > 1e-6 * abs(total):
+        raise ConfigError(f"episodes go on after {LONGEST} steps, so what they earn is not known; lower episode_limit")
+    return float(total)

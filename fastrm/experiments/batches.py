@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from fastrm.arrays import Array
 from fastrm.errors import FastrmError
-from fastrm.exact import optimal_arps, score_ceiling
+from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
 from fastrm.learners import PIECE_STEPS, Batch
 from fastrm.results import Frame, empty_frame, fill_in
@@ -55,7 +55,9 @@ def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None
     return frame, inside
 
 
-def batch_of(plan: Plan, runs: Sequence[int], optimum: Sequence[float] | None = None, episodes: bool = False) -> Batch:
+def batch_of(
+    plan: Plan, runs: Sequence[int], optimum: Sequence[float | ScoreUnit] | None = None, episodes: bool = False
+) -> Batch:
     """Make the batch of some runs that share map, task and method."""
     grid, task, method, _ = plan.coordinates(runs[0])
     return Batch(
@@ -71,9 +73,10 @@ def batch_of(plan: Plan, runs: Sequence[int], optimum: Sequence[float] | None = 
 
 
 @lru_cache(maxsize=64)
-def _unit(plan: Plan, grid: int, task: int) -> tuple[float, ...]:
+def _unit(plan: Plan, grid: int, task: int) -> tuple[ScoreUnit, ...]:
     """Return the unit of the score; all kinds of machine for a task share it, so the first method's will do."""
-    return optimal_arps(plan.problem(grid, task, 0), plan.learner.gamma, plan.learner.epsilon)
+    learner = plan.learner
+    return score_units(plan.problem(grid, task, 0), learner.gamma, learner.epsilon, learner.episode_limit)
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +86,7 @@ def _ceiling(plan: Plan, grid: int, task: int) -> float:
     Over several tasks it is a mean, weighted so that ceiling / unit is what the mean of their scores can reach.
     """
     try:
-        units = _unit(plan, grid, task)
+        units = [unit.one for unit in _unit(plan, grid, task)]
         found = score_ceiling(plan.problem(grid, task, 0), plan.learner.epsilon, plan.learner.episode_limit)
         mean = sum(units) / len(units)
         return sum(mean / unit * ceiling for unit, ceiling in zip(units, found, strict=True)) / len(units)

@@ -13,7 +13,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_known, check_whole
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError
-from fastrm.exact import optimal_arps
+from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
 from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Setting, Span, State
 from fastrm.kernels.episode import begin
@@ -56,7 +56,8 @@ class Run:
     shortest: tuple[int, ...]
     """Length of a shortest path, per task."""
     unit: tuple[float, ...]
-    """What a score of 1 means, per task: expected task reward per step of the best policy."""
+    """What a score of 1 means, per task: expected task reward per step of the best policy, or total own reward where
+    episodes are scored by that."""
     episode_log: tuple[Array, Array] | None = None
     """On request: what every episode was paid, and its length."""
 
@@ -97,7 +98,7 @@ class Batch:
         steps: int,
         seeds: Sequence[int],
         shaping: bool = False,
-        optimum: Sequence[float] | None = None,
+        optimum: Sequence[float | ScoreUnit] | None = None,
         episodes: bool = False,
         config: LearnerConfig | None = None,
         **settings: Any,
@@ -109,19 +110,22 @@ class Batch:
         self.problem, self.shaping = problem.at(self.config.gamma), shaping
         self.seeds = [int(seed) for seed in seeds]
         self.steps, self.done = int(steps), 0
-        self.setting = self._settle(optimum)
+        self.units = _check_optimum(self.problem, self.config, optimum)
+        self.setting = self._settle()
         agents = np.zeros(len(self.seeds), dtype=AGENT)
         rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
         begin(agents, self.setting.tasks, self.problem.tables.start)
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
         self.state = State(agents, self._blank_log(self.steps if episodes else 0), q, own)
 
-    def _settle(self, optimum: Sequence[float] | None) -> Setting:
+    def _settle(self) -> Setting:
         """Put together what stays the same."""
         problem, config = self.problem, self.config
         tasks = np.zeros(len(problem.machines), dtype=TASK)
         tasks["first_u"], tasks["own_score"] = problem.tables.first_u, problem.tables.own_score
-        tasks["optimum"] = _check_optimum(problem, config, optimum)
+        tasks["by_total"] = [unit.by_total for unit in self.units]
+        tasks["base"] = [unit.zero for unit in self.units]
+        tasks["optimum"] = [unit.one - unit.zero for unit in self.units]
         return Setting(
             tables=problem.tables,
             tasks=tasks,
@@ -183,7 +187,7 @@ class Batch:
             greedy_paths=paths,
             greedy_lengths=lengths,
             shortest=self.problem.shortest,
-            unit=tuple(self.setting.tasks["optimum"].tolist()),
+            unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
         )
 
@@ -239,16 +243,15 @@ def _check_request(steps: int, seeds: Sequence[int], shaping: bool) -> None:
         raise ConfigError(f"shaping={shaping!r}: must be True or False")
 
 
-def _check_optimum(problem: Problem, config: LearnerConfig, optimum: Sequence[float] | None) -> Array:
+def _check_optimum(
+    problem: Problem, config: LearnerConfig, optimum: Sequence[float | ScoreUnit] | None
+) -> tuple[ScoreUnit, ...]:
     if optimum is None:
-        unit = np.array(optimal_arps(problem, config.gamma, config.epsilon))
-        if not (unit > 0).all():
-            raise ConfigError("the best policy earns no reward per step to measure scores by; give optimum=[...]")
-        return unit
+        return score_units(problem, config.gamma, config.epsilon, config.episode_limit)
     try:
-        unit = np.array(optimum, dtype=np.float64)
+        units = tuple(unit if isinstance(unit, ScoreUnit) else ScoreUnit(float(unit)) for unit in optimum)
     except (TypeError, ValueError):
-        unit = np.array([])
-    if unit.shape != (len(problem.machines),) or not (np.isfinite(unit) & (unit > 0)).all():
+        units = ()
+    if len(units) != len(problem.machines) or not all(math.inf > unit.one - unit.zero > 0 for unit in units):
         raise ConfigError(f"optimum={optimum!r}: must be a positive number per machine ({len(problem.machines)})")
-    return unit
+    return units

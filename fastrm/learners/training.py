@@ -37,7 +37,8 @@ def train(
     shaping : bool
         Learn from rewards shaped by the potentials of the machine.
     optimum : sequence of float, optional
-        The unit of the score, per machine; by default the exact `optimal_arps` for this gamma and epsilon.
+        The unit of the score, per machine; by default the exact `optimal_arps` for this gamma and epsilon. Machines
+        with `score own` that earn no reward per step are scored by totals; see `fastrm.exact.score_units`.
     episodes : bool
         Keep reward and length of every episode.
     config : LearnerConfig, optional

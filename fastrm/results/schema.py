@@ -78,7 +78,8 @@ def _steps_to_90(run: Run) -> float:
 VARIABLES = (
     Variable("shortest", "i4", "run", "length of a shortest path",
              0, lambda run: sum(run.shortest)),
-    Variable("optimal_arps", "f8", "run", "unit of the score: expected task reward per step of the best policy",
+    Variable("optimal_arps", "f8", "run",
+             "unit of the score: expected task reward per step of the best policy (or total own reward, where scored)",
              math.nan, lambda run: sum(run.unit) / len(run.unit)),
     Variable("ceiling", "f8", "run",
              "largest expected task reward per step of any policy that must explore, NaN for scores by own reward; "
