@@ -79,7 +79,8 @@ def ablate(folder: Path, arguments: argparse.Namespace) -> int:
     from fastrm.studies import PARITY_PROFILE
 
     whole = compute(folder, arguments, PARITY_PROFILE)
-    sys.stdout.write(ABLATION_HEAD + ablation_row(PARITY_PROFILE, whole, whole))
+    head = ABLATION_HEAD.format(curves=len(whole))
+    sys.stdout.write(head + ablation_row(PARITY_PROFILE, whole, whole))
     for switch in Profile.__dataclass_fields__:
         name = f"{PARITY_PROFILE} - {switch}"
         try:
@@ -162,7 +163,7 @@ def print_speeds(speeds: Sequence[Speed]) -> None:
 
 
 ABLATION_HEAD = """\
-| profile | curves that change, of 18 | largest shift of our median | rejected against the published runs | median p |
+| profile | curves that change, of {curves} | largest shift of our median | rejected against the published | median p |
 |---|---|---|---|---:|
 """
 
