@@ -98,9 +98,10 @@ def _check_equal(one: Columns, other: Columns, runs: Array) -> None:
     """Insist that two batches agree on some runs."""
     rows = [np.flatnonzero(np.isin(part["run"], runs)) for part in (one, other)]
     rows = [r[np.argsort(part["run"][r])] for r, part in zip(rows, (one, other), strict=True)]
+    unknown = {name for part in (one, other) if isinstance(part, LazyColumns) for name in part.missing}
     for name in (*PER_RUN, *PER_TICK):
         mine, theirs = one[name][rows[0]], other[name][rows[1]]
-        if name != "error" and mine.tobytes() != theirs.tobytes():
+        if name not in ("error", *unknown) and mine.tobytes() != theirs.tobytes():
             differ = [k for k in range(len(mine)) if mine[k].tobytes() != theirs[k].tobytes()]
             run = np.sort(runs)[differ[0]]
             raise StoreError(f"run {run} occurs twice with different results; the parts do not belong together")
@@ -149,12 +150,12 @@ class LazyColumns(Mapping[str, Array]):
 
     def __init__(self, image: Callable[[], bytes], names: Iterable[str]) -> None:
         self._image, self._stored = image, tuple(names)
-        self._missing = {v.name: v for v in VARIABLES if v.name not in self._stored}
+        self.missing = {v.name: v for v in VARIABLES if v.name not in self._stored}
         self._read: Frame = {}
 
     def __getitem__(self, name: str) -> Array:
-        if name in self._missing:
-            return blank(self._missing[name], len(self["run"]), len(self["tick"]))
+        if name in self.missing:
+            return blank(self.missing[name], len(self["run"]), len(self["tick"]))
         if name not in self._read:
             if name not in self._stored:
                 raise KeyError(name)
@@ -168,10 +169,10 @@ class LazyColumns(Mapping[str, Array]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._stored, *self._missing))
+        return iter((*self._stored, *self.missing))
 
     def __len__(self) -> int:
-        return len(self._stored) + len(self._missing)
+        return len(self._stored) + len(self.missing)
 
 
 def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColumns, dict[str, Any]]:

@@ -118,3 +118,14 @@ def test_another_schema_is_refused(tmp_path):
 
     with pytest.raises(StoreError, match="schema 99; this version of fastrm reads schema 2"):
         load(edited(tmp_path / "x.h5", change))
+
+
+def test_a_part_that_lacks_a_variable_belongs_to_one_that_has_it(tmp_path):
+    """The same runs, computed before and after the variable was there."""
+    run(TINY, tmp_path / "new.h5")
+    buffer = io.BytesIO(unseal((tmp_path / "new.h5").read_bytes(), "new.h5"))
+    with h5py.File(buffer, "r+") as file:
+        file.pop("ceiling")
+    (tmp_path / "old.h5").write_bytes(seal(buffer.getvalue()))
+    merged = merge([tmp_path / "new.h5", tmp_path / "old.h5"], tmp_path / "both.h5")
+    assert merged.complete and np.isfinite(merged["ceiling"]).all()
