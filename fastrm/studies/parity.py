@@ -149,7 +149,7 @@ def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
     for domain, some in results.items():
         if (broken := some["error"][some["error"] != ""]).size:
             raise ConfigError(f"{domain}: {broken[0]}")
-    for cell in CASES:
+    for cell in (case for case in CASES if case.domain in results):
         units = [optima[cell.domain.partition("-")[0], cell.grid, task] for task in cell.tasks]
         for algorithm, method in ALGORITHMS.items():
             steps, scores = results[cell.domain].curves(method=method, grid=cell.ours)
