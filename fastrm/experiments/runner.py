@@ -58,11 +58,6 @@ class Progress:
     seconds: float = 0.0
     workers: int = 1
 
-    @property
-    def share_in_kernels(self) -> float:
-        """Share of the workers' time that was spent inside kernels."""
-        return self.kernel_seconds / (self.seconds * self.workers) if self.seconds else 0.0
-
 
 def run(
     experiment: str | Path | Experiment | Plan,

@@ -20,13 +20,11 @@ from fastrm.learners import hrm_fixed_point
 from fastrm.machines import RewardMachine
 from fastrm.problems import Problem, compile
 from fastrm.results import Results, censored_percentile
-from fastrm.worlds import GridMap
+from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap
 
 T = TypeVar("T")
 ONE, TWO, APPENDIX = "1a1b1c", "2a2b2c", "appendix"
 TASKS = ("a", "a-b", "a-b-c")
-APPENDIX_NEAREST, APPENDIX_SHORTEST = (20, 27, 40), (20, 26, 32)
-"""Steps of a, a-b and a-b-c on the paper's appendix map, from nearest object to nearest object and at best."""
 
 
 class Evidence:

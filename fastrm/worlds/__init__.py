@@ -1,5 +1,6 @@
 """Where the agent moves: text or a recipe becomes a map. Knows nothing of rewards."""
 
+from fastrm.worlds.appendix import APPENDIX_NEAREST, APPENDIX_SHORTEST
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.moves import ACTIONS, DOWN, LEFT, OFFSETS, RIGHT, UP, flat_offsets
 from fastrm.worlds.named_maps import find_grid, generate_grid
@@ -16,7 +17,8 @@ from fastrm.worlds.tiles import (
 )
 
 __all__ = [
-    "ACTIONS", "DOWN", "FLOOR", "FLOOR_TOO", "LEFT", "OBJECT_IN_WORDS", "OFFSETS", "RIGHT", "START", "UP", "WALL",
+    "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST",
+    "DOWN", "FLOOR", "FLOOR_TOO", "LEFT", "OBJECT_IN_WORDS", "OFFSETS", "RIGHT", "START", "UP", "WALL",
     "Cell", "GridMap", "find_grid", "flat_offsets", "generate_grid", "is_object", "parse_recipe",
     "split_object",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import hashlib
 from fastrm.worlds.tiles import FLOOR, START, WALL, Cell
 
 SIZE = 41
-NEAREST, SHORTEST = (20, 27, 40), (20, 26, 32)
+APPENDIX_NEAREST, APPENDIX_SHORTEST = (20, 27, 40), (20, 26, 32)
 """Lengths of a, a-b and a-b-c from nearest object to nearest object, and of shortest routes."""
 _LEGS = ((20, 7, 13), (21, 5, 6))  # from the start to each a, on to its b, on to its c
 

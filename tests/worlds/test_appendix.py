@@ -5,7 +5,7 @@ import pytest
 from fastrm import GridMap, MapError, RewardMachine, compile, hrm_fixed_point
 from fastrm.experiments import suite_file
 from fastrm.worlds import find_grid, generate_grid, parse_recipe
-from fastrm.worlds.appendix import NEAREST, SHORTEST
+from fastrm.worlds.appendix import APPENDIX_NEAREST, APPENDIX_SHORTEST
 
 
 def lengths(grid):
@@ -16,7 +16,7 @@ def lengths(grid):
 @pytest.mark.parametrize("seed", range(30))
 def test_distances_are_the_printed_ones(seed):
     grid = generate_grid("appendix", seed=seed)
-    assert lengths(grid) == (NEAREST, SHORTEST)
+    assert lengths(grid) == (APPENDIX_NEAREST, APPENDIX_SHORTEST)
     assert grid.size == (41, 41) and grid.start == (20, 20)
     cells = [cell for cells in grid.objects.values() for cell in cells]
     assert sorted(abs(r - 20) + abs(c - 20) for r, c in grid.objects["a"]) == [20, 21] and len(cells) == 6
@@ -29,7 +29,7 @@ def test_maps_differ_by_seed_and_not_by_run():
 
 @pytest.mark.parametrize("name", ["appendix.map", "appendix-axis.map"])
 def test_the_maps_drawn_by_hand_have_them_too(name):
-    assert lengths(GridMap.load(suite_file(name))) == (NEAREST, SHORTEST)
+    assert lengths(GridMap.load(suite_file(name))) == (APPENDIX_NEAREST, APPENDIX_SHORTEST)
 
 
 def test_other_sizes_and_obstacles_are_refused():
