@@ -15,7 +15,7 @@ ROOMS = [
     "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "studies", "pictures", "env",
     "bench",
 ]  # fmt: skip
-HALL = {"__init__", "arrays", "checks", "config", "errors", "lazy", "textfile"}
+HALL = {"__init__", "arrays", "checks", "config", "errors", "lazy", "resources", "textfile"}
 """Modules that every room may use; they import only each other."""
 OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
 """What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
@@ -30,7 +30,7 @@ KEPT = {
     "matplotlib": ("pictures/",),
     "PIL": ("pictures/",),
     "h5py": ("results/hdf5.py",),
-    "threading": ("experiments/executors.py", "experiments/runner.py", "bench/measure/"),
+    "threading": ("resources.py", "experiments/executors.py", "experiments/runner.py", "bench/measure/"),
     "concurrent": ("experiments/executors.py", "experiments/runner.py"),
     "multiprocessing": ("experiments/executors.py",),
     "distributed": ("experiments/executors.py",),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from fastrm.arrays import Array
 from fastrm.errors import FastrmError
 from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
-from fastrm.learners import PIECE_STEPS, Batch
+from fastrm.learners import trained
 from fastrm.results import Frame, empty_frame, fill_in
 
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
@@ -25,15 +25,22 @@ class Stopped(Exception):
 
 def make_batches(plan: Plan, runs: Array) -> Iterator[list[int]]:
     """Cut a list of runs into batches of about a second that share maps and machines where they can."""
-    size = max(1, min(BATCH_RUNS, BATCH_STEPS // plan.steps))
+    size = runs_per_batch(plan)
     for k in range(0, len(runs), size):
         yield runs[k : k + size].tolist()
 
 
-def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None = None) -> tuple[Frame, float]:
+def runs_per_batch(plan: Plan) -> int:
+    """Return how many runs make a batch of about a second."""
+    return max(1, min(BATCH_RUNS, BATCH_STEPS // plan.steps))
+
+
+def work(
+    plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None = None, room: int | None = None
+) -> tuple[Frame, float]:
     """Compute some runs; return their columns and the seconds spent inside kernels.
 
-    A run that fails is recorded with its error; the others go on.
+    A run that fails is recorded with its error; the others go on. What they learn takes at most about `room` bytes.
     """
     plan = Plan.from_json(plan_json)
     frame = empty_frame(plan, list(runs))
@@ -42,7 +49,7 @@ def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None
     for _, group in itertools.groupby(range(len(runs)), key=lambda k: plan.coordinates(runs[k])[:3]):
         rows = list(group)
         try:
-            inside += _train(plan, [runs[k] for k in rows], frame, rows, stopped)
+            inside += _train(plan, [runs[k] for k in rows], frame, rows, stopped, room)
         except Stopped:
             raise
         except Exception as problem:  # recorded, not lost
@@ -55,21 +62,17 @@ def work(plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None
     return frame, inside
 
 
-def batch_of(
-    plan: Plan, runs: Sequence[int], optimum: Sequence[float | ScoreUnit] | None = None, episodes: bool = False
-) -> Batch:
-    """Make the batch of some runs that share map, task and method."""
+def request_of(plan: Plan, runs: Sequence[int]) -> dict[str, Any]:
+    """Return what `trained` is asked for: the runs share map, task and method."""
     grid, task, method, _ = plan.coordinates(runs[0])
-    return Batch(
-        plan.problem(grid, task, method),
-        plan.methods[method].algo,
-        steps=plan.steps,
-        seeds=[plan.stream(grid, plan.coordinates(run)[3]) for run in runs],
-        shaping=plan.methods[method].shaping,
-        optimum=optimum,
-        episodes=episodes,
-        config=plan.config(grid, task, method),
-    )
+    return {
+        "problem": plan.problem(grid, task, method),
+        "algo": plan.methods[method].algo,
+        "steps": plan.steps,
+        "seeds": [plan.stream(grid, plan.coordinates(run)[3]) for run in runs],
+        "shaping": plan.methods[method].shaping,
+        "config": plan.config(grid, task, method),
+    }
 
 
 @lru_cache(maxsize=64)
@@ -95,19 +98,25 @@ def _ceiling(plan: Plan, grid: int, task: int) -> float:
 
 
 def _train(
-    plan: Plan, runs: Sequence[int], frame: Frame, rows: Sequence[int], stopped: Callable[[], bool] | None
+    plan: Plan,
+    runs: Sequence[int],
+    frame: Frame,
+    rows: Sequence[int],
+    stopped: Callable[[], bool] | None,
+    room: int | None,
 ) -> float:
     """Train the seeds of one map, task and method; fill in their rows of the frame."""
-    grid, task, _, _ = plan.coordinates(runs[0])
-    batch = batch_of(plan, runs, _unit(plan, grid, task))
-    piece, inside = max(1, PIECE_STEPS // len(runs)), 0.0
-    for _ in range(0, plan.steps, piece):
-        start = time.perf_counter()
-        batch.advance(piece)
-        inside += time.perf_counter() - start
+    inside = 0.0
+
+    def between(seconds: float) -> None:
+        nonlocal inside
+        inside += seconds
         if stopped is not None and stopped():
             raise Stopped
-    for row, run in zip(rows, batch.results(), strict=True):
+
+    grid, task, _, _ = plan.coordinates(runs[0])
+    finished = trained(**request_of(plan, runs), optimum=_unit(plan, grid, task), room=room, between=between)
+    for row, run in zip(rows, finished, strict=True):
         fill_in(frame, row, run)
         frame["ceiling"][row] = _ceiling(plan, grid, task)
     return inside

@@ -22,8 +22,9 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import StoreError
-from fastrm.experiments.batches import batch_of
+from fastrm.experiments.batches import request_of
 from fastrm.experiments.plan import Plan
+from fastrm.learners import trained
 from fastrm.textfile import read_text
 
 PUBLISHED_NAMES = {"qrm": "ql", "qrm-rs": "ql-rs"}
@@ -139,9 +140,8 @@ def write_log(plan: Plan, run: int, folder: Path) -> bool:
             return False
         grid, task, method, _ = plan.coordinates(run)
         ones = [1.0] * len(plan.problem(grid, task, method).machines)
-        batch = batch_of(plan, [run], optimum=ones, episodes=True)
-        batch.advance(plan.steps)
-        log = batch.results()[0].episode_log
+        (finished,) = trained(**request_of(plan, [run]), optimum=ones, episodes=True)
+        log = finished.episode_log
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_suffix(".tmp")
         aside.write_text(write_monitor(*log, about) if log else "")

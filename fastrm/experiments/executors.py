@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from fastrm.errors import ConfigError
 from fastrm.experiments.batches import work
+from fastrm.experiments.memory import room_for
 from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
 from fastrm.learners import registry
@@ -45,11 +46,11 @@ class Means:
 @contextmanager
 def threads(means: Means) -> Iterator[Pool]:
     """Open threads of this process."""
-    stopped = threading.Event()
+    stopped, room = threading.Event(), room_for(means.workers)
     executor = ThreadPoolExecutor(means.workers, thread_name_prefix="fastrm")
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
-        return executor.submit(work, plan, runs, stopped.is_set)
+        return executor.submit(work, plan, runs, stopped.is_set, room)
 
     with _closing(executor):
         yield Pool(submit, 2 * means.workers, stopped.set)
@@ -61,11 +62,11 @@ def processes(means: Means) -> Iterator[Pool]:
     short = replace(means.plan, grids=means.plan.grids[:1], seeds=1, steps=1)
     with compile_lock():
         work(short.to_json(), range(short.count))
-    learners = registry.outsiders()
+    learners, room = registry.outsiders(), room_for(means.workers)
     executor = ProcessPoolExecutor(means.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
-        return executor.submit(_work_elsewhere, learners, plan, runs)
+        return executor.submit(_work_elsewhere, learners, plan, runs, room)
 
     def stop() -> None:
         for process in list((getattr(executor, "_processes", None) or {}).values()):
@@ -92,7 +93,7 @@ def dask(means: Means) -> Iterator[Pool]:
         executor, learners = client.get_executor(pure=False, retries=3), registry.outsiders()
 
         def submit(plan: str, runs: list[int]) -> Any:
-            return executor.submit(_work_elsewhere, learners, plan, runs)
+            return executor.submit(_work_on_cluster, learners, plan, runs)
 
         yield Pool(submit, max(4, 3 * slots), lambda: executor.shutdown(wait=False))
 
@@ -124,10 +125,21 @@ def open_pool(isolation: str, means: Means) -> AbstractContextManager[Pool]:
     return way.open(means)
 
 
-def _work_elsewhere(learners: tuple[tuple[str, str], ...], plan: str, runs: list[int]) -> tuple[Frame, float]:
+def _work_elsewhere(
+    learners: tuple[tuple[str, str], ...], plan: str, runs: list[int], room: int
+) -> tuple[Frame, float]:
     """Do the work of a batch in another process, which must get to know learners of the user's own first."""
     registry.invite(learners)
-    return work(plan, runs)
+    return work(plan, runs, room=room)
+
+
+def _work_on_cluster(learners: tuple[tuple[str, str], ...], plan: str, runs: list[int]) -> tuple[Frame, float]:
+    """Do the work of a batch on a worker of a cluster, within what the cluster lets a thread of it use."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    room = room_for(worker.state.nthreads, worker.memory_manager.memory_limit)
+    return _work_elsewhere(learners, plan, runs, room)
 
 
 @contextmanager

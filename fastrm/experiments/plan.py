@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ from fastrm.experiments.methods import Method
 from fastrm.learners import registry
 from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
 from fastrm.problems import Metric, Problem, compile
+from fastrm.resources import remember
 from fastrm.worlds import GridMap, generate_grid
 
 Machines = dict[str, list[list[str]]]
@@ -190,7 +192,7 @@ class Plan:
         optimism = self.optimism_of(self.methods[method])
         if optimism is None:
             return self.learner
-        low, high = _value_range(self.problem(grid, task, method), self.learner.gamma)
+        low, high = _value_range(self, grid, task, method)
         return replace(self.learner, q_init=low + optimism * (high - low))
 
     def optimism_of(self, method: Method) -> float | None:
@@ -255,12 +257,15 @@ def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
     return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
-@lru_cache(maxsize=64)
+@remember(attrgetter("nbytes"))
 def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric, slip: float) -> Problem:
     return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric, slip)
 
 
-_value_range = lru_cache(maxsize=64)(value_range)  # the same for every start and batch of a problem
+@lru_cache(maxsize=64)
+def _value_range(plan: Plan, grid: int, task: int, method: int) -> tuple[float, float]:
+    """Return the smallest and the largest true value, the same for every start and batch; no problem is kept for it."""
+    return value_range(plan.problem(grid, task, method), plan.learner.gamma)
 
 
 def _known(kind: Any, table: dict[str, Any]) -> dict[str, Any]:

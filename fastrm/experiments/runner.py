@@ -25,6 +25,7 @@ from fastrm.experiments.batches import Stopped, make_batches
 from fastrm.experiments.episode_logs import write_log
 from fastrm.experiments.executors import ISOLATIONS, Means, Pool, open_pool
 from fastrm.experiments.experiment import Experiment
+from fastrm.experiments.memory import workers_that_fit
 from fastrm.experiments.plan import Plan
 from fastrm.results import Disk, Results, Store, load, merge_files
 
@@ -110,6 +111,7 @@ def run(
     try:
         todo = store.todo(shard)
         if len(todo):
+            count = workers_that_fit(plan, count) if scheduler is None else count
             progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
             with open_pool(isolation, Means(plan, count, scheduler or "")) as pool:
                 _drain(pool, plan, todo, store, progress, report)

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING
 from fastrm.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fastrm.learners.batch import PIECE_STEPS as PIECE_STEPS, Batch as Batch, Run as Run
+    from fastrm.learners.batch import Batch as Batch, Run as Run
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
-    from fastrm.learners.training import train as train, train_many as train_many
+    from fastrm.learners.training import (
+        SHARE_FOR_TABLES as SHARE_FOR_TABLES,
+        train as train,
+        train_many as train_many,
+        trained as trained,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "batch": ("PIECE_STEPS", "Batch", "Run"),
+        "batch": ("Batch", "Run"),
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
-        "training": ("train", "train_many"),
+        "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),
     },
 )

@@ -23,9 +23,6 @@ from fastrm.learners.shaping import learned_rewards
 from fastrm.problems import Problem, check_problem
 from fastrm.worlds import Cell
 
-PIECE_STEPS = 10_000_000
-"""Steps, of all seeds together, between two looks at what else happens: a fraction of a second."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
@@ -88,7 +85,7 @@ class Run:
 
 
 class Batch:
-    """Several seeds of one learner, advanced in pieces of any size."""
+    """Several seeds of one learner, advanced in pieces of any size; `start` begins anew with others."""
 
     def __init__(
         self,
@@ -106,17 +103,25 @@ class Batch:
         check_problem(problem)
         self.config = _configure(config, settings)
         self.learner = registry.find(algo)
-        _check_request(steps, seeds, shaping)
+        check_whole("steps", steps, 1, 2**53)
+        if not isinstance(shaping, bool):
+            raise ConfigError(f"shaping={shaping!r}: must be True or False")
         self.problem, self.shaping = problem.at(self.config.gamma), shaping
-        self.seeds = [int(seed) for seed in seeds]
-        self.steps, self.done = int(steps), 0
+        self.steps, self.episodes = int(steps), episodes
         self.units = _check_optimum(self.problem, self.config, optimum)
         self.setting = self._settle()
+        self.start(())  # arrays of no run at all show how large those of one are
+        self.bytes_per_seed = _bytes_per_row(self.state)
+        self.start(seeds)
+
+    def start(self, seeds: Sequence[int]) -> None:
+        """Begin anew with these seeds."""
+        self.seeds, self.done = [int(seed) for seed in seeds], 0
         agents = np.zeros(len(self.seeds), dtype=AGENT)
         rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
         begin(agents, self.setting.tasks, self.problem.tables.start)
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
-        self.state = State(agents, self._blank_log(self.steps if episodes else 0), q, own)
+        self.state = State(agents, self._blank_log(self.steps if self.episodes else 0), q, own)
 
     def _settle(self) -> Setting:
         """Put together what stays the same."""
@@ -163,13 +168,14 @@ class Batch:
 
     def results(self) -> list[Run]:
         """Return what the runs have learned so far."""
-        return [self._result(i) for i in range(len(self.seeds))]
+        return [self.result(i) for i in range(len(self.seeds))]
 
     def values(self, i: int) -> Values:
         """Return what run i has learned so far."""
         return self.learner.values(self.problem, self.state, i)
 
-    def _result(self, i: int) -> Run:
+    def result(self, i: int) -> Run:
+        """Return run i as it stands."""
         log, ended, values = self.state.log, int(self.state.agents["episodes"][i]), self.values(i)
         paths, lengths = zip(*self._roll_out(values), strict=True)
         return Run(
@@ -202,6 +208,16 @@ class Batch:
             yield problem.terrain.cells_of(shown), int(length) if reached else None
 
 
+def _bytes_per_row(arrays: Any) -> int:
+    """Return the bytes that a row more would take in nested tuples of arrays, of which those with rows have none."""
+    if isinstance(arrays, tuple):
+        return sum(_bytes_per_row(array) for array in arrays)
+    if not isinstance(arrays, np.ndarray) or arrays.ndim == 0 or len(arrays):
+        return 0
+    row: tuple[int, ...] = arrays.shape[1:]
+    return int(arrays.dtype.itemsize) * math.prod(row)
+
+
 def _rule(profile: Profile, config: LearnerConfig) -> Rule:
     return Rule(
         alpha=float(config.alpha),
@@ -229,18 +245,6 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={config!r:.60}: must be a LearnerConfig")
     return replace(config or LearnerConfig(), **settings)
-
-
-def _check_request(steps: int, seeds: Sequence[int], shaping: bool) -> None:
-    check_whole("steps", steps, 1, 2**53)
-    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str):
-        raise ConfigError(f"seeds={seeds!r}: must be a list of seeds")
-    if not len(seeds):
-        raise ConfigError("seeds=[]: give at least one seed")
-    for seed in seeds:
-        check_whole("seed", seed, 0, 2**64 - 1)
-    if not isinstance(shaping, bool):
-        raise ConfigError(f"shaping={shaping!r}: must be True or False")
 
 
 def _check_optimum(

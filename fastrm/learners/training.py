@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
-from fastrm.learners.batch import PIECE_STEPS, Batch, Run
+from fastrm.errors import ConfigError
+from fastrm.learners.batch import Batch, Run
 from fastrm.problems import Problem
+from fastrm.resources import usable_memory
+
+PIECE_STEPS = 10_000_000
+"""Steps, of all seeds together, between two looks at what else happens: a fraction of a second."""
+
+SHARE_FOR_TABLES = 0.5
+"""Share of the memory for what runs learn while they learn it; the rest is for maps, curves and the reader's own."""
 
 
 def train(
@@ -71,11 +83,66 @@ def train_many(
     config: LearnerConfig | None = None,
     **settings: Any,
 ) -> list[Run]:
-    """Train one learner with many seeds; every run equals the one `train` gives for its seed."""
-    batch = Batch(
-        problem, algo, steps=steps, seeds=seeds, shaping=shaping, optimum=optimum, episodes=episodes, config=config,
-        **settings,
+    """Train one learner with many seeds; every run equals the one `train` gives for its seed.
+
+    All runs are kept, with what they learned; as many learn side by side as the memory has room for.
+    """
+    return list(
+        trained(
+            problem, algo, seeds=seeds, are_kept=True,
+            steps=steps, shaping=shaping, optimum=optimum, episodes=episodes, config=config, **settings,
+        )
     )  # fmt: skip
-    for _ in range(0, steps, piece := max(1, PIECE_STEPS // len(seeds))):  # Ctrl-C is noticed in between
-        batch.advance(piece)
-    return batch.results()
+
+
+def trained(
+    problem: Problem,
+    algo: str,
+    *,
+    seeds: Sequence[int],
+    room: int | None = None,
+    are_kept: bool = False,
+    between: Callable[[float], None] | None = None,
+    **request: Any,
+) -> Iterator[Run]:
+    """Yield the runs of all seeds, so many learning side by side as there is room for; see `train` for the others.
+
+    `room` is in bytes, by default a share of what the process may use; the runs do not depend on it. `are_kept` says
+    that the caller keeps all runs, and with them what they learned. `between` is called after every piece with the
+    seconds spent on it.
+
+    Raises
+    ------
+    ConfigError
+        When the runs do not fit in the memory.
+    """
+    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str | bytes):
+        raise ConfigError(f"seeds={seeds!r:.60}: must be a list of seeds")
+    if not len(seeds):
+        raise ConfigError("seeds=[]: give at least one seed")
+    batch = Batch(problem, algo, seeds=(), **request)
+    at_once = _seeds_at_once(batch.bytes_per_seed, room, len(seeds) if are_kept else 1)
+    for seed in seeds:
+        check_whole("seed", seed, 0, 2**64 - 1)
+    for k in range(0, len(seeds), at_once):
+        batch.start(seeds[k : k + at_once])
+        piece = max(1, PIECE_STEPS // len(batch.seeds))
+        while batch.done < batch.steps:  # Ctrl-C is noticed in between
+            begun = time.perf_counter()
+            batch.advance(piece)
+            if between is not None:
+                between(time.perf_counter() - begun)
+        yield from (batch.result(i) for i in range(len(batch.seeds)))
+
+
+def _seeds_at_once(bytes_per_seed: int, room: int | None, kept: int) -> int:
+    """Return how many runs may learn side by side, beside so many finished ones that hold copies of their tables."""
+    memory = usable_memory()
+    left = memory - kept * bytes_per_seed
+    if left < bytes_per_seed:
+        raise ConfigError(
+            f"{kept} {'run takes' if kept == 1 else 'runs take'} {(kept + 1) * bytes_per_seed / 1e9:.1f} GB, and there "
+            f"are {memory / 1e9:.1f} GB of memory; take a smaller map, fewer machine states, ticks, or seeds at a time"
+        )
+    wanted = SHARE_FOR_TABLES * memory if room is None else room
+    return max(1, int(min(wanted, left)) // bytes_per_seed)

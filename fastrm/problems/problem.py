@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import Profile
 from fastrm.errors import ConfigError
@@ -63,6 +65,12 @@ class Problem:
     """The discount in the rewards of the tables; it matters where there are potentials."""
     slip: float = 0.0
     """Probability that a move goes sideways."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, about: those of the tables, the numbered cells, and the steps to go."""
+        arrays = (*self.tables, self.terrain.cells, self.terrain.next_s, self.plain, self.ending, self.potential)
+        return 3 * sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) // 2
 
     @property
     def grid(self) -> GridMap:
