@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -257,7 +256,11 @@ def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
     return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
-@remember(attrgetter("nbytes"))
+def _size(problem: Problem) -> int:
+    return problem.nbytes
+
+
+@remember(_size)
 def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric, slip: float) -> Problem:
     return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric, slip)
 
