@@ -6,10 +6,9 @@ merged and removed.
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import socket
+import stat
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,58 +21,97 @@ import numpy as np
 import fastrm
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmWarning, StoreError
-from fastrm.results.disk import Disk
+from fastrm.results.disk import Disk, Lock, free_name, leftovers, now, unwritable
 from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, reread_image, unpack
 from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import SCHEMA, Frame, Runs
+
+
+class AnotherExperiment(StoreError):
+    """A sound file, of another experiment."""
 
 
 class Store:
     """The result file of one plan: what is done, and how finished batches are added."""
 
     def __init__(self, path: Path, runs: Runs, disk: Disk | None = None, fresh: bool = False) -> None:
-        if not path.name or path.is_dir():
-            raise ConfigError(f"{path}: is a folder; name a result file such as {path / 'results.h5'}")
+        _check_place(path)
         self.path, self.runs, self.disk = path, runs, disk or Disk()
         self.parts = path.with_name(path.name + ".parts")
-        self.started = _now()
-        self._lock = _Lock(path)
+        self.started = now()
+        self._lock = Lock(path)
         try:
             self._prepare(fresh)
         except OSError as problem:
             self._lock.release()
-            raise StoreError(f"{path}: cannot be written: {problem.strerror or problem}") from None
+            raise unwritable(path, problem) from None
         except BaseException:
             self._lock.release()
             raise
 
     def _prepare(self, fresh: bool) -> None:
+        _check_parts(self.parts)
         if fresh:
-            if self.path.exists():
-                self.disk.rename(self.path, self.path.with_name(self.path.name + ".bak"))
-            self._drop_parts()
+            self._set_aside()
         self.done = np.zeros(self.runs.count, dtype=np.bool_)
+        self.saved = np.zeros(self.runs.count, dtype=np.bool_)
         if self.path.exists():
-            frame, attributes = unpack(read_file(self.path), str(self.path))
-            check_same(self.runs, attributes, str(self.path))
+            columns, attributes = self._read(self.path)
             self.started = str(attributes.get("started", self.started))
-            self._count(frame)
+            self._count(columns)
         for segment in self._segments():
             self._count(segment)
+        self._remove_leftovers()
+
+    def _set_aside(self) -> None:
+        """Keep what is there, finished batches too, under a name that nothing has; it can be continued there."""
+        backup = free_name(self.path.with_name(self.path.name + ".bak"), ".parts")
+        if self.path.exists():
+            self.disk.rename(self.path, backup)
+        if self._segment_paths():
+            self.disk.rename(self.parts, backup.with_name(backup.name + ".parts"))
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a killed process wrote aside; only an owner of the lock writes such files, and it is gone."""
+        beside = leftovers(self.path.parent, self.path.name)
+        for path in (*beside, *(leftovers(self.parts) if self.parts.is_dir() else ())):
+            self.disk.remove(path)
+
+    def _segment_paths(self) -> list[Path]:
+        return sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else []
+
+    def _read(self, path: Path, source: Path | None = None) -> tuple[LazyColumns, dict[str, Any]]:
+        """Read a file of this experiment; refuse one of another."""
+        columns, attributes = unpack(read_file(path), str(path))
+        check_same(self.runs, attributes, str(source or path))
+        numbers = columns["run"]
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.runs.count):
+            raise StoreError(f"{path}: damaged (it names runs that the experiment does not have); start over")
+        return columns, attributes
 
     def _segments(self) -> Iterator[LazyColumns]:
-        """Read the finished batches; set damaged ones aside."""
-        for path in sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else ():
+        """Read the finished batches; set damaged ones aside.
+
+        Raises
+        ------
+        StoreError
+            When one is sound and belongs to another experiment: it is somebody's work, and stays where it is.
+        """
+        for path in self._segment_paths():
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise StoreError(f"{path}: not a file of fastrm; remove it, or choose another result file")
             try:
-                columns, attributes = unpack(read_file(path), str(path))
-                check_same(self.runs, attributes, str(path))
+                columns, _ = self._read(path, self.parts)
+            except AnotherExperiment:
+                raise
             except StoreError as problem:
                 warnings.warn(f"{problem}; set aside, its runs are computed again", FastrmWarning, stacklevel=2)
-                self.disk.rename(path, path.with_suffix(".damaged"))
+                self.disk.rename(path, free_name(path.with_suffix(".damaged")))
                 continue
             yield LazyColumns(partial(reread_image, path), columns)  # checked once, and not held in memory
 
     def _count(self, frame: Columns) -> None:
+        self.saved[frame["run"]] = True
         self.done[frame["run"][frame["error"] == b""]] = True
 
     def todo(self, shard: tuple[int, int] | None = None) -> Array:
@@ -85,6 +123,7 @@ class Store:
 
     def add(self, frame: Frame) -> None:
         """Save a finished batch."""
+        self._lock.hold()
         if not self.parts.is_dir():
             self.disk.make_folder(self.parts)
             self.disk.sync(self.parts.parent)
@@ -95,10 +134,11 @@ class Store:
     def close(self) -> None:
         """Merge everything that is done into the result file, and let it go."""
         try:
+            self._lock.hold()
             parts = list(self._segments())
             if parts or not self.path.exists():
                 if self.path.exists():
-                    parts.insert(0, unpack(read_file(self.path), str(self.path))[0])
+                    parts.insert(0, self._read(self.path)[0])
                 self.disk.publish(self.path, pack(self.runs, parts, self._attributes()))
             self._drop_parts()
         finally:
@@ -110,14 +150,27 @@ class Store:
 
     def _drop_parts(self) -> None:
         if self.parts.is_dir():
-            for path in sorted(self.parts.iterdir()):
-                if path.suffix == ".seg" or path.suffix == ".tmp":
-                    self.disk.remove(path)
+            for path in (*self._segment_paths(), *leftovers(self.parts)):
+                self.disk.remove(path)
             if not any(self.parts.iterdir()):
                 self.disk.remove_folder(self.parts)
 
     def _attributes(self) -> dict[str, Any]:
         return file_attributes(self.runs, self.started)
+
+
+def _check_place(path: Path) -> None:
+    """Refuse to write where there is something that is no file."""
+    if not path.name or path.is_dir():
+        raise ConfigError(f"{path}: is a folder; name a result file such as {path / 'results.h5'}")
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{path}: is no ordinary file; name a result file such as results.h5")
+
+
+def _check_parts(path: Path) -> None:
+    """Refuse what is no folder of our own where finished batches go: a link leads to files of others."""
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+        raise StoreError(f"{path}: must be a folder, for finished batches; remove it, or choose another result file")
 
 
 def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
@@ -127,11 +180,11 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
         check_same(runs, attributes, str(path))
     started = min(str(attributes["started"]) for _, attributes in files)
     data = pack(runs, [columns for columns, _ in files], file_attributes(runs, started))
-    lock = _Lock(out)
+    lock = Lock(out)
     try:
         (disk or Disk()).publish(out, data)
     except OSError as problem:
-        raise StoreError(f"{out}: cannot be written: {problem.strerror or problem}") from None
+        raise unwritable(out, problem) from None
     finally:
         lock.release()
 
@@ -146,7 +199,7 @@ def file_attributes(runs: Runs, started: str) -> dict[str, Any]:
         "git_commit": git_commit(),
         "command": " ".join(sys.argv),
         "started": started,
-        "ended": _now(),
+        "ended": now(),
     }
 
 
@@ -156,7 +209,7 @@ def check_same(runs: Runs, attributes: dict[str, Any], source: str) -> None:
     if attributes.get("identity") == ours["identity"]:
         return
     if "identity" not in attributes:
-        raise StoreError(
+        raise AnotherExperiment(
             f"{source}: begun before runs had lasting identities; it can be read, not continued: choose another file, "
             "or start over"
         )
@@ -168,7 +221,7 @@ def check_same(runs: Runs, attributes: dict[str, Any], source: str) -> None:
                 called = f"semantics of {key}" if name == "semantics" else key
                 differences.append(f"{called} {there.get(key)!r} there, {here.get(key)!r} here")
     reason = "; ".join(differences) or "a map or machine file has changed"
-    raise StoreError(f"{source}: holds another experiment ({reason[:600]}); choose another file, or start over")
+    raise AnotherExperiment(f"{source}: holds another experiment ({reason[:600]}); choose another file, or start over")
 
 
 def _table(text: Any) -> dict[str, Any]:
@@ -178,37 +231,3 @@ def _table(text: Any) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return table if isinstance(table, dict) else {}
-
-
-class _Lock:
-    """One runner per result file: an advisory lock that dies with its process, and says who holds it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.with_name(path.name + ".lock")
-        try:
-            self.file = self.path.open("a+")
-        except OSError as problem:
-            raise StoreError(f"{path}: cannot be written: {problem.strerror or problem}") from None
-        try:
-            import fcntl
-
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no such locks on this system
-            pass
-        except OSError:
-            self.file.seek(0)
-            owner = self.file.read().strip() or "another process"
-            self.file.close()
-            raise StoreError(f"{path}: in use by {owner}; wait for it, or choose another file") from None
-        self.file.truncate(0)
-        self.file.write(f"process {os.getpid()} on {socket.gethostname()} since {_now()}\n")
-        self.file.flush()
-
-    def release(self) -> None:
-        if not self.file.closed:
-            self.path.unlink(missing_ok=True)
-            self.file.close()
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -11,7 +11,7 @@ from fastrm.experiments import merge
 from fastrm.learners import registry
 from fastrm.results.hdf5 import seal, unseal
 
-from tiny_experiment import TOML, contents, experiment
+from tiny_experiment import TOML, Crash, CrashDisk, contents, experiment, saved_runs
 
 
 def test_a_complete_file_is_not_computed_again(plain, tmp_path, monkeypatch):
@@ -65,3 +65,30 @@ def test_runs_that_occur_twice_must_be_the_same_to_the_bit(plain, tmp_path):
         (tmp_path / "other.h5").write_bytes(seal(file.id.get_file_image()))
     with pytest.raises(StoreError, match="run 0 occurs twice with different results"):
         merge([path, tmp_path / "other.h5"], tmp_path / "c.h5")
+
+
+def test_batches_of_another_experiment_are_refused_with_what_differs_and_left_alone(plain, tmp_path, recwarn):
+    path = tmp_path / "tiny.h5"
+    with pytest.raises(Crash):
+        run(experiment(), path, workers=1, disk=CrashDisk(20))
+    before = {file.name: file.read_bytes() for file in path.with_name("tiny.h5.parts").iterdir()}
+    with pytest.raises(StoreError, match=r"tiny\.h5\.parts: holds another experiment \(steps 2000 there, 3000 here\)"):
+        run(experiment(steps=3000), path)
+    assert {file.name: file.read_bytes() for file in path.with_name("tiny.h5.parts").iterdir()} == before
+    assert not recwarn.list
+    run(experiment(), path)
+    assert contents(path) == plain
+
+
+def test_fresh_keeps_every_older_file_and_its_finished_batches(plain, tmp_path):
+    path = tmp_path / "tiny.h5"
+    for steps in (1000, 1500):
+        run(experiment(steps=steps), path, fresh=True)
+    with pytest.raises(Crash):
+        run(experiment(), path, fresh=True, workers=1, disk=CrashDisk(20))
+    run(experiment(steps=2500), path, fresh=True)
+    kept = {name: load(tmp_path / name)["step"][-1] for name in ("tiny.h5", "tiny.h5.bak", "tiny.h5.bak.1")}
+    assert kept == {"tiny.h5": 2500, "tiny.h5.bak": 1000, "tiny.h5.bak.1": 1500}
+    assert len(saved_runs(tmp_path / "tiny.h5.bak.2")) > 5
+    assert run(experiment(), tmp_path / "tiny.h5.bak.2").complete  # it goes on there
+    assert contents(tmp_path / "tiny.h5.bak.2") == plain
