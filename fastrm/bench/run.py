@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import time
@@ -154,6 +153,7 @@ def print_forecast(plan: Plan, out: Path) -> None:
     from rich.console import Console
 
     from fastrm.experiments import work
+    from fastrm.results import usable_cores
 
     console = Console(highlight=False)
     calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, 10 * plan.learner.tick))
@@ -161,7 +161,7 @@ def print_forecast(plan: Plan, out: Path) -> None:
     begun = time.perf_counter()
     work(calibration.to_json(), range(calibration.count))
     per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
-    steps, cores = plan.count * plan.steps, os.cpu_count() or 1
+    steps, cores = plan.count * plan.steps, usable_cores()
     size = plan.count * (300 + 12 * len(plan.step))
     console.print(
         f"{len(plan.grids)} maps x {len(plan.tasks)} tasks x {len(plan.methods)} methods x {plan.seeds} seeds = "

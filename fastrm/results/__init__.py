@@ -11,7 +11,7 @@ from fastrm.results.intervals import (
     interval_of_mean,
     interval_of_share,
 )
-from fastrm.results.provenance import describe_machine, git_commit
+from fastrm.results.provenance import describe_machine, git_commit, usable_cores
 from fastrm.results.schema import Frame, Runs, empty_frame, fill_in
 from fastrm.results.stats import (
     band,
@@ -25,4 +25,5 @@ __all__ = [
     "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "band", "by_map",
     "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "interval_of", "interval_of_gap",
     "interval_of_mean", "interval_of_share", "load", "merge_files", "permutation_p", "to_csv", "to_latex",
+    "usable_cores",
 ]  # fmt: skip
