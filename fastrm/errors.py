@@ -26,8 +26,12 @@ class StoreError(FastrmError):
     """A result file cannot be read, written, or used for this."""
 
 
-class DiskError(StoreError):
-    """Results could not be saved while an experiment ran; exit code 1, not 2."""
+class RunError(FastrmError):
+    """An experiment ended early through no fault of its arguments; exit code 1, not 2."""
+
+
+class DiskError(StoreError, RunError):
+    """Results could not be saved while an experiment ran."""
 
 
 class FastrmWarning(UserWarning):

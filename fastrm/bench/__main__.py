@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import fastrm
 from fastrm.bench.console import BAD_INPUT, FAILED, KILLED
-from fastrm.errors import DiskError, FastrmError
+from fastrm.errors import FastrmError, RunError
 
 COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
@@ -59,7 +59,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
-        return FAILED if isinstance(problem, DiskError) else BAD_INPUT
+        return FAILED if isinstance(problem, RunError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED
     except BrokenPipeError:  # the reader, such as head, has seen enough

@@ -5,10 +5,23 @@ One row of `EXECUTORS` is one way to compute batches. Each opens a `Pool`, which
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -22,16 +35,23 @@ from fastrm.kernels import compile_lock
 from fastrm.learners import registry
 from fastrm.results import Frame
 
+CONNECT = "10s"
+SLOTS_SECONDS = 5.0
+
 
 class Pool(NamedTuple):
     """Something that computes batches."""
 
     submit: Callable[[str, list[int]], Any]
     """Takes a plan as JSON and runs of it, gives a future of their columns and seconds."""
-    capacity: int
-    """Batches it should be given at once."""
+    capacity: Callable[[], int]
+    """Says how many batches it should be given at once."""
     stop: Callable[[], None]
     """Gives up what it has in flight."""
+    losses: tuple[type[Exception], ...] = ()
+    """What submitting or a future raises when workers are gone, so that a new pool can go on."""
+    trouble: Callable[[], str] = str
+    """Says why nothing is finished, if it knows; asked only when nothing has been for a while."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +73,7 @@ def threads(means: Means) -> Iterator[Pool]:
         return executor.submit(work, plan, runs, stopped.is_set, room)
 
     with _closing(executor):
-        yield Pool(submit, 2 * means.workers, stopped.set)
+        yield Pool(submit, lambda: 2 * means.workers, stopped.set)
 
 
 @contextmanager
@@ -73,29 +93,58 @@ def processes(means: Means) -> Iterator[Pool]:
             process.terminate()
 
     with _closing(executor):
-        yield Pool(submit, 2 * means.workers, stop)
+        yield Pool(submit, lambda: 2 * means.workers, stop, losses=(BrokenExecutor,))
 
 
 @contextmanager
 def dask(means: Means) -> Iterator[Pool]:
     """Open the cluster of a Dask scheduler."""
     try:
-        from distributed import Client
+        from distributed import Client, KilledWorker
     except ImportError:
         raise ConfigError("a scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
     try:
-        client = Client(means.scheduler, timeout="10s")
+        client = Client(means.scheduler, timeout=CONNECT)
     except Exception as problem:  # whatever an address can be wrong with
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ConfigError(f"scheduler {means.scheduler}: cannot be reached: {reason}") from None
-    with client:
-        slots = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
-        executor, learners = client.get_executor(pure=False, retries=3), registry.outsiders()
+    executor, learners = client.get_executor(pure=False, retries=3), registry.outsiders()
+    seen = [0, -math.inf]
 
-        def submit(plan: str, runs: list[int]) -> Any:
-            return executor.submit(_work_on_cluster, learners, plan, runs)
+    def slots() -> int:
+        """Return the threads of all workers; they come and go, and asking takes a while."""
+        if time.monotonic() - seen[1] > SLOTS_SECONDS:
+            with contextlib.suppress(OSError):  # the scheduler is gone, as futures will tell
+                workers = client.scheduler_info(n_workers=-1)["workers"].values()
+                seen[:] = sum(worker["nthreads"] for worker in workers), time.monotonic()
+        return int(seen[0])
 
-        yield Pool(submit, max(4, 3 * slots), lambda: executor.shutdown(wait=False))
+    def submit(plan: str, runs: list[int]) -> Any:
+        return executor.submit(_work_on_cluster, learners, plan, runs)
+
+    def trouble() -> str:
+        return "" if slots() else f"scheduler {means.scheduler}: no workers; waiting for one to come"
+
+    with _quiet("distributed.client"), client:
+        yield Pool(
+            submit,
+            lambda: max(4, 3 * slots()),
+            lambda: executor.shutdown(wait=False),
+            losses=(CancelledError, KilledWorker, OSError),
+            trouble=trouble,
+        )
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep a library from logging the traceback of a loss, which is said in one line here."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 class Way(NamedTuple):
@@ -123,6 +172,11 @@ def open_pool(isolation: str, means: Means) -> AbstractContextManager[Pool]:
         if way.has_address == bool(means.scheduler) and (way.has_address or way.name == isolation)
     )
     return way.open(means)
+
+
+def await_any(futures: set[Any]) -> set[Any]:
+    """Wait for one of some futures, for a tenth of a second at most; return those that are finished."""
+    return set(wait(futures, timeout=0.1, return_when=FIRST_COMPLETED).done)
 
 
 def _work_elsewhere(

@@ -10,26 +10,24 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_whole
-from fastrm.errors import ConfigError, DiskError, FastrmError, StoreError
-from fastrm.experiments.batches import Stopped, make_batches
+from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError
+from fastrm.experiments.dispatch import Job, Progress, compute
 from fastrm.experiments.episode_logs import write_log
-from fastrm.experiments.executors import ISOLATIONS, Means, Pool, open_pool
+from fastrm.experiments.executors import ISOLATIONS, Means
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.memory import workers_that_fit
 from fastrm.experiments.plan import Plan
-from fastrm.results import Disk, Results, Store, load, merge_files
+from fastrm.results import Disk, Results, Store, load, merge_files, usable_cores
 
-GRACE_SECONDS = 2.0
+MOST_REPAIRS = 3
 KILLED = 130
 
 
@@ -40,24 +38,6 @@ class Interrupted(Exception):
         super().__init__(
             f"interrupted: {done} of {count} runs are saved in {path}; the same command goes on from there"
         )
-
-
-@dataclass
-class Progress:
-    """What a running experiment reports after every batch."""
-
-    runs: int
-    """Runs to do now."""
-    before: int
-    """Runs that were done already."""
-    steps: int
-    """Steps of each."""
-    runs_done: int = 0
-    failed: int = 0
-    kernel_seconds: float = 0.0
-    """Seconds of all workers inside kernels."""
-    seconds: float = 0.0
-    workers: int = 1
 
 
 def run(
@@ -81,7 +61,7 @@ def run(
     out : path
         The result file. What it holds already is not computed again.
     workers : int, optional
-        Worker threads or processes; by default as many as there are cores.
+        Worker threads or processes; by default one for every core it may use.
     isolation : {"thread", "process"}
         Whether workers are threads or processes.
     scheduler : str, optional
@@ -98,40 +78,45 @@ def run(
     Interrupted
         After a signal, when everything finished has been saved.
     """
-    plan = experiment if isinstance(experiment, Plan) else Plan.of(_named(experiment))
-    count = workers if workers is not None else os.cpu_count() or 1
+    _check_arguments(experiment, out, scheduler, shard, fresh, report, disk)
+    count = usable_cores() if workers is None else workers
     check_whole("workers", count, 1, 10_000)
     check_choice("isolation", isolation, ISOLATIONS)
-    if shard is not None and not 1 <= shard[0] <= shard[1]:
-        raise ConfigError(f"shard {shard[0]}/{shard[1]}: the part must be between 1 and the number of parts")
+    plan = experiment if isinstance(experiment, Plan) else Plan.of(_named(experiment))
     path = Path(out)
     if not path.absolute().parent.is_dir():
         raise StoreError(f"{path}: the folder {path.parent} does not exist; create it first")
     store = Store(path, plan, disk, fresh)
     try:
-        todo = store.todo(shard)
-        if len(todo):
-            count = workers_that_fit(plan, count) if scheduler is None else count
-            progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps, workers=count)
-            with open_pool(isolation, Means(plan, count, scheduler or "")) as pool:
-                _drain(pool, plan, todo, store, progress, report)
-        store.close()
-    except Interrupted:
-        store.close()
-        raise
+        with _signals() as signalled:
+            todo = store.todo(shard)
+            if len(todo) and not scheduler:
+                count = workers_that_fit(plan, count)
+            for _ in range(MOST_REPAIRS):
+                compute(isolation, Means(plan, count, scheduler or ""), Job.of(plan, todo, store, report, signalled))
+                stopping = signalled()
+                todo = store.close(partial=stopping)
+                if stopping:
+                    raise Interrupted(path, int(store.done.sum()), plan.count)
+                if not len(todo):
+                    return load(path)
+                warnings.warn(
+                    f"{path}: {len(todo)} finished runs have vanished from it or from {store.parts.name}; they are "
+                    "computed again",
+                    FastrmWarning,
+                    stacklevel=2,
+                )
+        raise DiskError(f"{store.parts}: finished batches vanish again and again; keep other programs away from it")
     except OSError as problem:
-        store.abandon()
         raise DiskError(
             f"{path}: cannot be written: {problem.strerror or problem}; batches saved before are kept, make room and "
             "run the same command again"
         ) from None
-    except BaseException:
+    finally:
         store.abandon()
-        raise
-    return load(store.path)
 
 
-def merge(parts: Sequence[str | Path], out: str | Path, *, disk: Disk | None = None) -> Results:
+def merge(parts: Iterable[str | Path], out: str | Path, *, disk: Disk | None = None) -> Results:
     """Join result files of one experiment, such as those of shards, into another; what occurs twice must be the same.
 
     Raises
@@ -139,75 +124,60 @@ def merge(parts: Sequence[str | Path], out: str | Path, *, disk: Disk | None = N
     StoreError
         When a file is damaged, or belongs to another experiment.
     """
-    paths = [Path(part) for part in parts]
+    if not isinstance(parts, Iterable) or isinstance(parts, str | bytes):
+        raise ConfigError(f"parts={parts!r:.60}: must be a list of result files")
+    names = list(parts)
+    for name in names:
+        _check_path("part", name)
+    _check_path("out", out)
+    if not names:
+        raise ConfigError("nothing to merge; name the result files of shards")
+    paths = [Path(name) for name in names]
     merge_files(load(paths[0]).plan, paths, Path(out), disk)
     return load(out)
 
 
 def write_episodes(plan: Plan, runs: Sequence[int], folder: Path, *, workers: int | None = None) -> int:
     """Write the episodes of some runs as logs in the published format; return how many were not there already."""
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="fastrm") as executor:
+    if workers is not None:
+        check_whole("workers", workers, 1, 10_000)
+    with ThreadPoolExecutor(usable_cores() if workers is None else workers, thread_name_prefix="fastrm") as executor:
         return sum(executor.map(lambda run: write_log(plan, run, folder), runs))
+
+
+def _check_arguments(
+    experiment: object, out: object, scheduler: object, shard: object, fresh: object, report: object, disk: object
+) -> None:
+    """Refuse arguments of the wrong type, in one line each."""
+    if not isinstance(experiment, str | Path | Experiment | Plan):
+        raise ConfigError(f"experiment={experiment!r:.60}: must be a suite's name, a TOML file, or an Experiment")
+    _check_path("out", out)
+    if scheduler is not None and not isinstance(scheduler, str):
+        raise ConfigError(f"scheduler={scheduler!r:.60}: must be an address such as tcp://127.0.0.1:8786")
+    if not isinstance(fresh, bool):
+        raise ConfigError(f"fresh={fresh!r:.60}: must be True or False")
+    if report is not None and not callable(report):
+        raise ConfigError(f"report={report!r:.60}: must be a function that takes the Progress")
+    if disk is not None and not isinstance(disk, Disk):
+        raise ConfigError(f"disk={disk!r:.60}: must be a Disk")
+    if shard is None:
+        return
+    if not isinstance(shard, tuple | list) or len(shard) != 2:
+        raise ConfigError(f"shard={shard!r:.60}: must be a pair (i, N), such as (1, 4)")
+    for name, value in zip(("shard's part", "shard's number of parts"), shard, strict=True):
+        check_whole(name, value, 1, 10**9)
+    if shard[0] > shard[1]:
+        raise ConfigError(f"shard {shard[0]}/{shard[1]}: the part must be between 1 and the number of parts")
+
+
+def _check_path(name: str, value: object) -> None:
+    """Refuse what is not the name of a file."""
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise ConfigError(f"{name}={value!r:.60}: must be the name of a file")
 
 
 def _named(experiment: str | Path | Experiment) -> Experiment:
     return experiment if isinstance(experiment, Experiment) else Experiment.named(str(experiment))
-
-
-def _drain(
-    pool: Pool,
-    plan: Plan,
-    todo: Array,
-    store: Store,
-    progress: Progress,
-    report: Callable[[Progress], None] | None,
-) -> None:
-    """Keep the workers busy and save every batch as it arrives."""
-    text, batches = plan.to_json(), make_batches(plan, todo)
-    flying: set[Any] = set()
-    begun, stop_at = time.perf_counter(), None
-    with _signals() as signalled:
-        if report is not None:
-            report(progress)
-        while True:
-            while not signalled() and len(flying) < pool.capacity and (runs := next(batches, None)) is not None:
-                flying.add(pool.submit(text, runs))
-            if not flying:
-                break
-            finished, _ = wait(flying, timeout=0.1, return_when=FIRST_COMPLETED)
-            flying -= finished
-            for future in finished:
-                _save(future, store, progress, stopping=stop_at is not None)
-            progress.seconds = time.perf_counter() - begun
-            if report is not None and finished:
-                report(progress)
-            if signalled():
-                now = time.perf_counter()
-                if stop_at is None:
-                    stop_at = now + GRACE_SECONDS
-                    flying = {future for future in flying if not future.cancel()}
-                    pool.stop()
-                elif now > stop_at:
-                    break
-        if signalled():
-            raise Interrupted(store.path, int(store.done.sum()), plan.count)
-
-
-def _save(future: Any, store: Store, progress: Progress, stopping: bool) -> None:
-    try:
-        frame, seconds = future.result()
-    except Stopped:
-        return
-    except FastrmError:
-        raise
-    except Exception:
-        if stopping:  # a terminated process
-            return
-        raise
-    store.add(frame)
-    progress.runs_done += len(frame["run"])
-    progress.failed += int((frame["error"] != b"").sum())
-    progress.kernel_seconds += seconds
 
 
 @contextmanager

@@ -131,18 +131,38 @@ class Store:
         self.disk.publish(self.parts / name, pack(self.runs, [frame], self._attributes()))
         self._count(frame)
 
-    def close(self) -> None:
-        """Merge everything that is done into the result file, and let it go."""
+    def close(self, partial: bool = False) -> Array:
+        """Merge everything that is saved into the result file, and let it go; return the runs that have vanished.
+
+        Runs vanish when somebody removes finished batches, or the file itself, while the experiment runs. Then nothing
+        is merged and the store stays open for them to be computed again, unless `partial` says to do with the rest.
+        """
+        lost: Array = np.zeros(0, dtype=np.int64)
         try:
             self._lock.hold()
             parts = list(self._segments())
-            if parts or not self.path.exists():
-                if self.path.exists():
-                    parts.insert(0, self._read(self.path)[0])
+            is_there, has_new = self.path.exists(), bool(parts)
+            if is_there:
+                parts.insert(0, self._read(self.path)[0])
+            lost = self._recount(parts)
+            if len(lost) and not partial:
+                return lost
+            if has_new or not is_there:
                 self.disk.publish(self.path, pack(self.runs, parts, self._attributes()))
             self._drop_parts()
-        finally:
+        except BaseException:
             self._lock.release()
+            raise
+        self._lock.release()
+        return lost
+
+    def _recount(self, parts: Sequence[Columns]) -> Array:
+        """Count anew what is saved; return the runs that were saved once and are in no part."""
+        before = self.saved
+        self.saved, self.done = np.zeros_like(before), np.zeros_like(before)
+        for part in parts:
+            self._count(part)
+        return np.flatnonzero(before & ~self.saved)
 
     def abandon(self) -> None:
         """Let the file go without merging; finished batches stay for the next start."""

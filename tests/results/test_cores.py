@@ -54,3 +54,16 @@ def test_a_system_without_control_groups_or_affinity_counts_its_cores(monkeypatc
     assert usable_cores(tmp_path / "none", tmp_path) == 5
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert usable_cores(tmp_path / "none", tmp_path) == 1
+
+
+def test_a_run_uses_the_cores_it_is_bound_to(monkeypatch, tmp_path):
+    from fastrm import run
+
+    from tiny_experiment import experiment
+
+    seen = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr(os, "process_cpu_count", lambda: 1, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    run(experiment(), tmp_path / "tiny.h5", report=lambda progress: seen.append(progress.workers))
+    assert set(seen) == {1}
