@@ -194,19 +194,42 @@ def _check_parts(path: Path) -> None:
 
 
 def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
-    """Join result files of one experiment into another."""
+    """Join result files of one experiment into another. What that holds already, of the same experiment, is kept.
+
+    Raises
+    ------
+    StoreError
+        When a file, or what is there in place of the new one, is not a result file of this experiment.
+    """
     files = [unpack(read_file(path), str(path)) for path in parts]
     for path, (_, attributes) in zip(parts, files, strict=True):
         check_same(runs, attributes, str(path))
-    started = min(str(attributes["started"]) for _, attributes in files)
-    data = pack(runs, [columns for columns, _ in files], file_attributes(runs, started))
+    _check_place(out)
     lock = Lock(out)
+    disk = disk or Disk()
     try:
-        (disk or Disk()).publish(out, data)
+        if out.exists():
+            files.append(_kept(runs, out))
+        started = min(str(attributes["started"]) for _, attributes in files)
+        data = pack(runs, [columns for columns, _ in files], file_attributes(runs, started))
+        for path in leftovers(out.absolute().parent, out.name):
+            disk.remove(path)
+        lock.hold()
+        disk.publish(out, data)
     except OSError as problem:
         raise unwritable(out, problem) from None
     finally:
         lock.release()
+
+
+def _kept(runs: Runs, out: Path) -> tuple[LazyColumns, dict[str, Any]]:
+    """Read what is there in place of a file to be written; it must be a result file of the same experiment."""
+    try:
+        columns, attributes = unpack(read_file(out), str(out))
+        check_same(runs, attributes, str(out))
+    except StoreError as problem:
+        raise StoreError(f"{problem}; it is not overwritten") from None
+    return columns, attributes
 
 
 def file_attributes(runs: Runs, started: str) -> dict[str, Any]:
