@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from fastrm.arrays import Array, aligned_full
+from fastrm.bench.measure.checkout import checkout_file
 from fastrm.kernels.contracts import Hierarchy
 from fastrm.learners import Batch
 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
-SOURCES = (Path(__file__).parents[3] / "bench" / "limit.c", Path(__file__).parents[2] / "suites" / "limit.c")
+INSTALLED = Path(__file__).parents[2] / "suites" / "limit.c"
 
 _ARRAYS = {
     "next_s": np.uint32, "event": np.uint32, "delta": np.uint32, "own": np.float64, "reward": np.float64,
@@ -44,8 +45,8 @@ class _Result(ctypes.Structure):
 
 def build(folder: Path) -> ctypes.CDLL | str:
     """Compile the C loop into `folder`; return the library, or a sentence that says why there is none."""
-    source = next((path for path in SOURCES if path.is_file()), None)
-    if source is None:
+    source = checkout_file("bench", "limit.c") or INSTALLED
+    if not source.is_file():
         return "limit.c is not there; run from a checkout"
     compiler = shutil.which("cc")
     if compiler is None:

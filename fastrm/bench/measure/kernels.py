@@ -18,6 +18,7 @@ from typing import Any
 
 from fastrm import FastrmError, GridMap, RewardMachine, compile
 from fastrm.bench.measure import c_limit
+from fastrm.bench.measure.checkout import checkout_file
 from fastrm.bench.measure.environments import environments
 from fastrm.learners import Batch, registry
 from fastrm.machines import PAPER_KINDS, Kind, task
@@ -39,7 +40,6 @@ STATES = (1, 2, 4, 8, 16, 32, 64)
 TARGETS = (2, 4, 6, 8, 10)
 SIDES = (41, 201, 1001)
 NAIVE_STEPS = 20_000
-ORACLE = Path(__file__).parents[3] / "tests" / "naive.py"
 
 
 def everything(steps: int, repeats: int) -> Figures:
@@ -101,9 +101,10 @@ def kernel_row(algo: str, kind: Kind, steps: int, repeats: int, library: Any, co
 
 def naive_rate(problem: Problem, algo: str) -> float | None:
     """Return the steps per second of the oracle, None where the tests are not at hand or do not have it."""
-    if not ORACLE.is_file():
+    oracle = checkout_file("tests", "naive.py")
+    if oracle is None:
         return None
-    spec = importlib.util.spec_from_file_location("fastrm_naive", ORACLE)
+    spec = importlib.util.spec_from_file_location("fastrm_naive", oracle)
     if spec is None or spec.loader is None:
         return None
     naive = importlib.util.module_from_spec(spec)
