@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fastrm.bench.console import refuse_if_all_failed, say_failures
 from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.studies import judge
 
     loaded = [load(path) for path in arguments.files]
+    for results in loaded:
+        refuse_if_all_failed(results)
+        say_failures(results)
     for path, results in zip(arguments.files, loaded, strict=True):
         here, first = (json.loads(one.attributes["semantics"]) for one in (results, loaded[0]))
         for algo in sorted({*here} & {*first}):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,14 +40,47 @@ def print_summary(results: Results) -> None:
     console.print(f"{results!r} in {results.path}", markup=False, soft_wrap=True)
     if not results.runs:
         return
-    table = new_table("medians", "setup", "task", "method", "runs", "settled", "to 90 %", "shortest")
+    say_failures(results)
+    failed = results["error"] != ""
+    more = ["failed"] if failed.any() else []
+    table = new_table("medians", "setup", "task", "method", "runs", *more, "settled", "to 90 %", "shortest")
+    where = list(zip(*(results[name].tolist() for name in ("setup", "task", "label")), strict=True))
+    failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
     for row in results.summary():
-        if row["runs"]:
-            table.add_row(
-                row["setup"], row["task"], row["label"], str(row["runs"]), show_score(row["settled_50"]),
-                show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}",
-            )  # fmt: skip
+        key = row["setup"], row["task"], row["label"]
+        count = [str(failures[key])] if more else []
+        figures = ("-", "-", "-") if not row["runs"] else (
+            show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
+        )  # fmt: skip
+        table.add_row(*key, str(row["runs"]), *count, *figures)
     console.print(table)
+
+
+def say_failures(results: Results) -> bool:
+    """Say on standard error how many runs failed, and why the first did; return whether any did."""
+    failed = results["error"] != ""
+    if failed.any():
+        sys.stderr.write(f"fastrm: {results.path}: {failed.sum()} runs failed; the first: {_first(results)}\n")
+    return bool(failed.any())
+
+
+def all_failed(results: Results) -> bool:
+    """Say whether there are runs, and all of them failed."""
+    return bool(results.runs and (results["error"] != "").all())
+
+
+def refuse_if_all_failed(results: Results) -> None:
+    """Refuse a file in which there is nothing to show."""
+    if all_failed(results):
+        raise ConfigError(
+            f"{results.path}: all {results.runs} runs failed, nothing to show; the first: {_first(results)}"
+        )
+
+
+def _first(results: Results) -> str:
+    """Return the first reason why a run failed."""
+    errors = results["error"]
+    return " ".join(str(errors[errors != ""][0]).split())
 
 
 def show_score(score: float) -> str:

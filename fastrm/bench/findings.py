@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from fastrm.bench.console import refuse_if_all_failed, say_failures
+
 if TYPE_CHECKING:
     from fastrm.results import Results
     from fastrm.studies import Agreement, Certified, Difference, Point
@@ -28,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.results import load
 
     results = load(arguments.file)
+    refuse_if_all_failed(results)
+    say_failures(results)
     if not results.complete:
         sys.stderr.write(f"fastrm: {arguments.file}: {results!r}; told from the runs that are there\n")
     for part in tables(results, by_task=arguments.by_task, exact=not arguments.no_exact):

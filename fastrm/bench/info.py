@@ -24,5 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f"  {name:11} {results.attributes.get(name, '')}", soft_wrap=True, markup=False)
     failed = results["error"] != ""
     if failed.any():
-        console.print(f"  {failed.sum()} runs failed; the first: {results['error'][failed][0]}", markup=False)
+        console.print(
+            f"  {failed.sum()} runs failed; the first: {results['error'][failed][0]}", markup=False, soft_wrap=True
+        )
     return 0

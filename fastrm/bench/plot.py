@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastrm.bench.console import refuse_if_all_failed, say_failures
 from fastrm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.results import load
 
     results = load(arguments.file)
+    refuse_if_all_failed(results)
+    say_failures(results)
     if arguments.text:
         print_curves(results)
         return 0

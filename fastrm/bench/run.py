@@ -10,7 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrm.bench.console import FAILED, INTERRUPTED, print_summary, progress_bar
+from fastrm.bench.console import (
+    FAILED,
+    INTERRUPTED,
+    all_failed,
+    print_summary,
+    progress_bar,
+    say_failures,
+)
 from fastrm.errors import ConfigError, FastrmError, StoreError
 
 if TYPE_CHECKING:
@@ -86,16 +93,12 @@ def run_one(experiment: Experiment, arguments: argparse.Namespace) -> int:
         written = write_episodes(plan, results["run"].tolist(), arguments.episodes, workers=arguments.workers)
         if not arguments.quiet:
             sys.stderr.write(f"fastrm: {written} logs of episodes in {arguments.episodes}\n")
+    if arguments.report and not all_failed(results):
+        report_on(results, folder_of(out), quiet=arguments.quiet)
     if not arguments.quiet and not arguments.report:
         print_summary(results)
-    if arguments.report:
-        report_on(results, folder_of(out), quiet=arguments.quiet)
-    failed = results["error"] != ""
-    if failed.any():
-        first = results["error"][failed][0]
-        sys.stderr.write(f"fastrm: {failed.sum()} runs failed; the first: {first}\n")
-        return FAILED
-    return 0
+        return FAILED if (results["error"] != "").any() else 0
+    return FAILED if say_failures(results) else 0
 
 
 def report_on(results: Results, folder: Path, quiet: bool) -> None:
@@ -105,7 +108,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     """
     from fastrm.bench.plot import draw
 
-    paths = []
+    paths: list[Path] = []
     try:
         paths += draw(results, folder, quiet=quiet)
     except ConfigError as problem:

@@ -36,8 +36,8 @@ def learning_curves(results: Results, title: str = "") -> Figure:
     ConfigError
         When matplotlib is missing or there is nothing to draw.
     """
-    if not results.runs or not len(results["step"]):
-        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
+    if not has_curves(results):
+        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
     groups = {key: mine for key, mine in results.groups("setup", "task", "label") if len(mine)}
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     steps, score = results["step"], results["score"]
@@ -63,6 +63,11 @@ def learning_curves(results: Results, title: str = "") -> Figure:
         handles += [line(label="ceiling", **CEILING)] * bool(ceilings)
         finish_figure(figure, handles, columns, title)
     return figure
+
+
+def has_curves(results: Results) -> bool:
+    """Say whether there is a run that did not fail, and a tick."""
+    return bool(len(results["step"]) and (results["error"] == "").any())
 
 
 def _ceilings(results: Results, groups: dict[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
-from fastrm.pictures.curves import learning_curves, look_of, name_of
+from fastrm.pictures.curves import has_curves, learning_curves, look_of, name_of
 from fastrm.pictures.map_views import draw_maps
 from fastrm.pictures.style import finish_figure, line, panels, style
 from fastrm.results import Results
@@ -27,7 +27,7 @@ MAX_SETUPS, MAX_MAPS = 6, 50
 
 def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves."""
-    plan, present = results.plan, set(results["setup"].tolist())
+    plan, present = results.plan, set(results["setup"][results["error"] == ""].tolist())
     by_setup: dict[str, list[str]] = {}
     for setup, name, _ in plan.grids:
         if setup in present:
@@ -47,8 +47,8 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
         more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
         if many > 1:
             yield f"all-maps{more}", learning_curves(drawn, f"{many} maps per setup, {about}")
-        if "0" in drawn["grid"]:
-            yield f"one-map{more}", learning_curves(drawn.select(grid="0"), f"map 0 of each setup, {about}")
+        if "0" in drawn["grid"] and has_curves(first := drawn.select(grid="0")):
+            yield f"one-map{more}", learning_curves(first, f"map 0 of each setup, {about}")
     for setup in [setup for setup in by_setup if setup not in generated]:
         yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
     short = short_names(setup for setup, _, _ in plan.grids)
@@ -72,7 +72,8 @@ def _figures_by_start(results: Results, about: str, starts: Sequence[float | Non
         drawn = results.select(label=[label for label in labels if method_of(label).optimism == start])
         name = "q_init" if start is None else f"{start:g}"
         said = "q_init as set" if start is None else f"values start at {start:g} of the true range"
-        yield f"curves-{name}", learning_curves(drawn, f"{said}, {about}")
+        if has_curves(drawn):
+            yield f"curves-{name}", learning_curves(drawn, f"{said}, {about}")
 
 
 def _part(k: int) -> str:

@@ -42,4 +42,6 @@ def curves_as_text(results: Results, bars: str = BARS) -> str:
         if len(mine):
             middle = band(score[mine], [50])[0]
             lines.append(f"  {label:<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
+        else:
+            lines.append(f"  {label:<{room}} all runs failed")
     return "\n".join(lines)
