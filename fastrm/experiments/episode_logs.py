@@ -25,6 +25,7 @@ from fastrm.errors import StoreError
 from fastrm.experiments.batches import request_of
 from fastrm.experiments.plan import Plan
 from fastrm.learners import trained
+from fastrm.results import Disk
 from fastrm.textfile import read_text
 
 PUBLISHED_NAMES = {"qrm": "ql", "qrm-rs": "ql-rs"}
@@ -142,15 +143,16 @@ def write_log(plan: Plan, run: int, folder: Path) -> bool:
         ones = [1.0] * len(plan.problem(grid, task, method).machines)
         (finished,) = trained(**request_of(plan, [run]), optimum=ones, episodes=True)
         log = finished.episode_log
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_suffix(".tmp")
-        aside.write_text(write_monitor(*log, about) if log else "")
-        aside.replace(path)
+        disk, aside = Disk(), path.with_suffix(".tmp")
+        disk.make_folder(path.parent)
+        disk.remove(aside)  # left by a killed process, or a link that somebody put there
+        disk.write(aside, (write_monitor(*log, about) if log else "").encode())
+        disk.rename(aside, path)
     except OSError as problem_:
         raise StoreError(f"{path}: cannot be written: {problem_.strerror or problem_}") from None
     return True
 
 
 def _first_line(path: Path) -> str:
-    with path.open() as file:
-        return file.readline().rstrip("\n")
+    with path.open("rb") as file:
+        return file.readline(10_000).decode("utf-8", "replace").rstrip("\n")

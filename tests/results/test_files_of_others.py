@@ -4,7 +4,8 @@ import pytest
 
 from fastrm import StoreError, load, run
 from fastrm.bench.__main__ import main
-from fastrm.experiments import merge
+from fastrm.experiments import Plan, merge, write_episodes
+from fastrm.experiments.episode_logs import log_path
 
 from tiny_experiment import TOML, contents, experiment
 
@@ -55,3 +56,16 @@ def test_run_overwrites_no_file_that_is_not_ours(tmp_path, capsys):
     assert {file.name for file in tmp_path.iterdir()} == {"tiny.toml", "thesis.txt"}
     assert main(["run", str(toml), "--out", str(out), "--fresh", "--quiet"]) == 0
     assert load(out).complete and (tmp_path / "thesis.txt.bak").read_text() == "a thesis"
+
+
+def test_a_log_of_episodes_is_written_through_no_link_and_over_what_is_no_text(tmp_path):
+    plan, precious = Plan.of(experiment()), tmp_path / "precious.txt"
+    precious.write_text("mine")
+    path = log_path(plan, 0, tmp_path / "logs")
+    path.parent.mkdir(parents=True)
+    path.with_suffix(".tmp").symlink_to(precious)
+    path.write_bytes(b"\xff\xfe\n")
+    assert write_episodes(plan, [0], tmp_path / "logs") == 1
+    assert precious.read_text() == "mine" and path.read_text().startswith("# {")
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert write_episodes(plan, [0], tmp_path / "logs") == 0
