@@ -6,11 +6,13 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import fastrm
 from fastrm.bench.console import BAD_INPUT, FAILED, KILLED
-from fastrm.errors import FastrmError, RunError
+from fastrm.errors import FastrmError, FastrmWarning, RunError
 
 COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
@@ -56,7 +58,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.error("name a command")
     try:
-        return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
+        with _warnings_in_one_line():
+            return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
         sys.stderr.write(f"fastrm: {problem}\n")
         return FAILED if isinstance(problem, RunError) else BAD_INPUT
@@ -65,6 +68,25 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show our own warnings as we show errors; where they were raised is nothing to a user of the shell."""
+    original = warnings.formatwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        if issubclass(category, FastrmWarning):
+            return f"fastrm: {message}\n"
+        return original(message, category, filename, lineno, line)
+
+    warnings.formatwarning = show
+    try:
+        yield
+    finally:
+        warnings.formatwarning = original
 
 
 if __name__ == "__main__":

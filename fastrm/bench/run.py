@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("suite", metavar="SUITE", help="paper, quick, icarte, beyond, or a .toml file")
     parser.add_argument("--out", type=Path, metavar="FILE", help="result file (default SUITE.h5)")
-    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: all cores)")
+    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: all cores it may use)")
     parser.add_argument("--isolation", choices=("thread", "process"), default="thread", help="threads or processes")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at ADDRESS")
     parser.add_argument("--shard", metavar="i/N", help="run only part i of N; join the parts with 'merge'")

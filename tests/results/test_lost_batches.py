@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -10,7 +12,7 @@ from fastrm import FastrmWarning, load, run
 from fastrm.errors import DiskError
 from fastrm.experiments import Interrupted
 
-from tiny_experiment import CrashDisk, contents, experiment
+from tiny_experiment import TOML, CrashDisk, command, contents, experiment
 
 
 def after(runs, act):
@@ -91,3 +93,23 @@ def test_a_disk_that_is_full_when_an_interrupted_run_is_saved_is_said(plain, tmp
     assert {file.name for file in tmp_path.iterdir()} == {"tiny.h5.parts"}
     run(experiment(), path)
     assert contents(path) == plain
+
+
+def test_the_command_line_says_so_in_one_line_and_exits_0(tmp_path):
+    toml, path = tmp_path / "tiny.toml", tmp_path / "tiny.h5"
+    toml.write_text(TOML.replace("400_000", "10_000"))
+    code = (
+        "import shutil, sys; from fastrm.bench.__main__ import main; from fastrm.results import Store; "
+        "close, calls = Store.close, []; "
+        "remove = lambda store: calls or calls.append(shutil.rmtree(store.parts)); "
+        "Store.close = lambda self, **how: (remove(self), close(self, **how))[1]; "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", code, *command(path, toml)[3:]]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = f"fastrm: {path}: 144 finished runs have vanished from it or from tiny.h5.parts; they are computed again"
+    assert expected in done.stderr.splitlines() and all(
+        line.startswith("fastrm: ") for line in done.stderr.splitlines()
+    )
+    assert load(path).complete
