@@ -29,7 +29,7 @@ PUBLIC_FUNCTIONS = {"compile", "solve", "train", "run", "load", "task", "lint", 
 KEPT = {
     "matplotlib": ("pictures/",),
     "PIL": ("pictures/",),
-    "h5py": ("results/hdf5.py",),
+    "h5py": ("results/hdf5.py", "results/validation/"),
     "threading": ("resources.py", "experiments/executors.py", "experiments/runner.py", "bench/measure/"),
     "concurrent": ("experiments/executors.py", "experiments/runner.py"),
     "multiprocessing": ("experiments/executors.py",),

@@ -26,6 +26,7 @@ from fastrm.errors import ConfigError
 from fastrm.exact import as_float, critical_reward, value_range
 from fastrm.experiments.experiment import Experiment, critical_factor
 from fastrm.experiments.methods import Method
+from fastrm.experiments.plan_text import read_plan
 from fastrm.learners import registry
 from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
 from fastrm.problems import Metric, Problem, compile
@@ -105,8 +106,14 @@ class Plan:
     @classmethod
     @lru_cache(maxsize=8)
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote, in any version: what is unknown here is left out, what is missing defaults."""
-        table = _known(cls, json.loads(text))
+        """Read what `to_json` wrote, in any version: what is unknown here is left out, what is missing defaults.
+
+        Raises
+        ------
+        ConfigError
+            When something in it has the wrong type or is out of range; the text may come from a foreign file.
+        """
+        table = _known(cls, read_plan(text))
         table["learner"] = LearnerConfig(**_known(LearnerConfig, table["learner"]))
         for key in ("grids", "tasks"):
             table[key] = tuple(tuple(item) for item in table[key])
@@ -143,27 +150,37 @@ class Plan:
         return grid, task, method, seed
 
     @property
+    def ticks(self) -> int:
+        """Number of ticks."""
+        return self.steps // self.learner.tick
+
+    @property
     def step(self) -> Array:
         """Steps made at every tick."""
-        return (1 + np.arange(self.steps // self.learner.tick)) * self.learner.tick
+        return (1 + np.arange(self.ticks)) * self.learner.tick
+
+    def values(self, name: str) -> Sequence[Any]:
+        """Return the values of one coordinate along its axis: one per map, task, method or seed."""
+        if name in ("setup", "grid"):
+            return [grid[("setup", "grid").index(name)] for grid in self.grids]
+        if name == "task":
+            return [task for task, _ in self.tasks]
+        if name == "seed":
+            return range(self.seeds)
+        if name == "shaping":
+            return [int(method.shaping) for method in self.methods]
+        return [(method.kind or "file") if name == "kind" else getattr(method, name) for method in self.methods]
 
     def coordinate(self, name: str, runs: Array) -> Array:
         """Return one coordinate of runs, text as bytes."""
-        grid, task, method, seed = self.place(runs)
+        places = self.place(runs)
         if name == "seed":
-            return seed.astype(np.int32)
+            return places[3].astype(np.int32)
+        which = places[0 if name in ("setup", "grid") else 1 if name == "task" else 2]
+        values = self.values(name)
         if name == "shaping":
-            return np.array([m.shaping for m in self.methods], dtype=np.int8)[method]
-        texts: dict[str, tuple[list[str], Array]] = {
-            "setup": ([g[0] for g in self.grids], grid),
-            "grid": ([g[1] for g in self.grids], grid),
-            "task": ([t[0] for t in self.tasks], task),
-            "algo": ([m.algo for m in self.methods], method),
-            "kind": ([m.kind or "file" for m in self.methods], method),
-            "label": ([m.label for m in self.methods], method),
-        }
-        words, which = texts[name]
-        column: Array = np.array([word.encode() for word in words], dtype=np.bytes_)[which]
+            return np.array(values, dtype=np.int8)[which]
+        column: Array = np.array([value.encode() for value in values], dtype=np.bytes_)[which]
         return column
 
     def attributes(self) -> dict[str, str]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, StoreError, did_you_mean
+from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
 from fastrm.results.stats import area, settled, steps_to, steps_to_plateau
 from fastrm.results.summaries import Paired, compare, summarise
+from fastrm.results.validation import check_coordinates, check_numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -117,9 +118,8 @@ class Results:
         if not names:
             raise ConfigError(f"nothing to group by; there are {', '.join(COORDINATES)}")
         wanted = [_coordinate_name(name) for name in names]
-        everything = np.arange(self.plan.count)
-        rank = [{v: k for k, v in enumerate(dict.fromkeys(_decode(self.plan.coordinate(name, everything))))}
-                for name in wanted]  # fmt: skip
+        plan = self.plan
+        rank = [{v: k for k, v in enumerate(dict.fromkeys(plan.values(name)))} for name in wanted]
         keys = list(zip(*(self[name].tolist() for name in wanted), strict=True))
         ordered = sorted(set(keys), key=lambda key: [rank[k][value] for k, value in enumerate(key)])
         number = {key: k for k, key in enumerate(ordered)}
@@ -224,11 +224,6 @@ def _coordinate_name(given: str) -> str:
     return name
 
 
-def _decode(column: Array) -> list[Any]:
-    decoded: list[Any] = (np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column).tolist()
-    return decoded
-
-
 def load(path: str | Path) -> Results:
     """Load a result file.
 
@@ -241,10 +236,11 @@ def load(path: str | Path) -> Results:
         raise ConfigError(f"path={path!r:.60}: must be the name of a result file")
     data = read_file(Path(path))
     columns, attributes = unpack(data, str(path), everything=True)
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()}
-    results = Results(plain, Path(path), dict(columns))
+    results = Results(attributes, Path(path), dict(columns))
     try:
-        _ = results.plan
-    except Exception:
-        raise StoreError(f"{path}: its attribute 'plan' cannot be read") from None
+        plan = results.plan
+    except FastrmError as problem:
+        raise StoreError(f"{path}: its attribute 'plan' cannot be read: {problem}") from None
+    check_numbers(results.columns, plan, str(path))
+    check_coordinates(results.columns, plan, str(path))
     return results

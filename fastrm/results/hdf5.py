@@ -1,7 +1,8 @@
 """The format of result files: HDF5 that xarray opens unchanged, sealed by a checksum, built in memory.
 
 A file is an HDF5 image followed by a footer with its BLAKE2b hash, which HDF5 ignores. The hash is checked before HDF5
-sees a byte, because a damaged HDF5 file can crash the library.
+sees a byte, because a damaged HDF5 file can crash the library. Who edits a file can seal it again, so everything inside
+is checked as well, before it is read.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import StoreError
-from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, SCHEMA, VARIABLES, Frame, Runs, blank
+from fastrm.results.schema import COORDINATES, NUMBERS, PER_RUN, PER_TICK, SCHEMA, VARIABLES, Frame, Runs, blank
+from fastrm.results.validation import check_column, check_dataset, read_attributes, read_schema
 
 Columns = Mapping[str, Array]
 
 _KEPT = ("run", "error")
-_COUNTS = {variable.name: variable.dtype for variable in VARIABLES if variable.dtype.startswith("i")}
+_DTYPES = NUMBERS | {variable.name: variable.dtype for variable in VARIABLES if not variable.dtype.startswith("S")}
+_CONTROLS = bytes(range(32)) + b"\x7f"
+_AS_PLAIN_TEXT = bytes.maketrans(_CONTROLS, b"?" * len(_CONTROLS))
 _MAGIC = b"\n#fastrm-blake2b:"
 _FOOTER = len(_MAGIC) + 65
 _MAX_BYTES = 4 << 30
@@ -115,7 +119,7 @@ def _copy_rows(dataset: h5py.Dataset, runs: Array, part: Columns, name: str, wan
     places = np.searchsorted(runs, part["run"][rows])
     column = part[name][rows]
     if name == "error":
-        column = column.astype(dataset.dtype)
+        column = np.array([text.translate(_AS_PLAIN_TEXT) for text in column.tolist()], dtype=dataset.dtype)
     for stretch in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(places) != 1) + 1):
         dataset[places[stretch[0]] : places[stretch[-1]] + 1] = column[stretch]
 
@@ -148,8 +152,9 @@ class LazyColumns(Mapping[str, Array]):
     read as they are held today.
     """
 
-    def __init__(self, image: Callable[[], bytes], names: Iterable[str]) -> None:
+    def __init__(self, image: Callable[[], bytes], names: Iterable[str], source: str = "a part") -> None:
         self._image, self._stored = image, tuple(names)
+        self.source: str = names.source if isinstance(names, LazyColumns) else source
         self.missing = {v.name: v for v in VARIABLES if v.name not in self._stored}
         self._read: Frame = {}
 
@@ -159,14 +164,21 @@ class LazyColumns(Mapping[str, Array]):
         if name not in self._read:
             if name not in self._stored:
                 raise KeyError(name)
-            with h5py.File(io.BytesIO(self._image()), "r") as file:
-                column: Array = file[name][...]
-            if name in _COUNTS:
-                column = column.astype(_COUNTS[name], copy=False)
+            column = self._read_column(name)
             if name not in _KEPT:
                 return column
             self._read[name] = column
         return self._read[name]
+
+    def _read_column(self, name: str) -> Array:
+        try:
+            with h5py.File(io.BytesIO(self._image()), "r") as file:
+                column: Array = file[name][...]
+        except (OSError, RuntimeError, ValueError, TypeError, MemoryError) as problem:  # a chunk does not inflate, say
+            raise StoreError(f"{self.source}: {name!r} cannot be read: {_first_line(problem)}") from None
+        column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
+        check_column(name, column, self.source)
+        return column
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._stored, *self.missing))
@@ -184,19 +196,23 @@ def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColu
     try:
         with h5py.File(io.BytesIO(image), "r") as file:
             names, attributes = _check(file, source)
-        columns = LazyColumns(lambda: image, names)
+        columns = LazyColumns(lambda: image, names, source)
         for name in columns if everything else ():
             columns[name]
     except StoreError:
         raise
     except Exception as problem:  # whatever h5py makes of a strange file
-        raise StoreError(f"{source}: cannot be read: {str(problem).splitlines()[0][:200]}") from None
+        raise StoreError(f"{source}: cannot be read: {_first_line(problem)}") from None
     return columns, attributes
+
+
+def _first_line(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:200] or type(problem).__name__
 
 
 def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     """Refuse links, foreign storage, absurd sizes and wrong shapes; return the names of the columns."""
-    schema = int(file.attrs.get("schema", -1))
+    schema = read_schema(file, source)
     if schema != SCHEMA:
         raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")
     needed = {"run", "tick", "step", *COORDINATES, "error"}
@@ -205,23 +221,25 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     for name in file:
         is_plain = isinstance(file.get(name, getlink=True), h5py.HardLink)
         if not is_plain or not isinstance(dataset := file[name], h5py.Dataset):
-            raise StoreError(f"{source}: holds {name!r}, which is not part of a result file")
+            raise StoreError(f"{source}: holds {name!r:.60}, which is not part of a result file")
         if dataset.external or dataset.is_virtual:
-            raise StoreError(f"{source}: {name!r} lies in another file; result files hold all their data")
+            raise StoreError(f"{source}: {name!r:.60} lies in another file; result files hold all their data")
         if name in names:  # what a newer version added is passed over
             found[name] = dataset
     if missing := needed - set(found):
         raise StoreError(f"{source}: lacks {', '.join(sorted(missing))}")
     shapes = {name: dataset.shape for name, dataset in found.items()}
     sizes = {name: max(dataset.dtype.itemsize, 1) for name, dataset in found.items()}
-    if sum(math.prod(shape) * sizes[name] for name, shape in shapes.items()) > _MAX_BYTES:
+    if sum(math.prod(shape or ()) * sizes[name] for name, shape in shapes.items()) > _MAX_BYTES:
         raise StoreError(f"{source}: claims more than {_MAX_BYTES >> 30} GiB of data")
-    (runs,), (ticks,) = (shapes[name] if len(shapes[name]) == 1 else (-1,) for name in ("run", "tick"))
+    for name, dataset in found.items():
+        check_dataset(name, dataset, source)
+    (runs,), (ticks,) = shapes["run"], shapes["tick"]
     for name, shape in shapes.items():
         wanted = {"tick": (ticks,), "step": (ticks,)}.get(name, (runs,))
         if shape != ((runs, ticks) if name in PER_TICK else wanted):
             raise StoreError(f"{source}: {name!r} has shape {shape}")
-    return list(found), dict(file.attrs)
+    return list(found), read_attributes(file, source)
 
 
 def reread_image(path: Path) -> bytes:

@@ -17,11 +17,15 @@ from fastrm.arrays import Array
 if TYPE_CHECKING:
     from fastrm.learners import Run
 
+PLAIN_TEXT = r"[^\x00-\x1f\x7f-\x9f]*"
+"""Text without control characters."""
 SCHEMA = 2
 """Rises when older files can no longer be read."""
 
 COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "seed")
 """What tells runs apart; text but for the last and ``shaping``."""
+NUMBERS = {"run": "i8", "tick": "i8", "step": "i8", "shaping": "i1", "seed": "i4"}
+"""Types of the dimensions, of the steps at every tick, and of coordinates that are not text."""
 
 Frame = dict[str, Array]
 """Columns of some runs: ``run``, their numbers in the experiment, and every variable.
@@ -40,6 +44,10 @@ class Runs(Protocol):
     @property
     def seeds(self) -> int:
         """Neighbouring runs that differ in their seed only."""
+
+    @property
+    def ticks(self) -> int:
+        """Number of ticks."""
 
     @property
     def step(self) -> Array:
@@ -63,6 +71,13 @@ class Variable(NamedTuple):
     """Its value for runs that failed, and in files that do not have it."""
     of: Callable[[Run], Any] | None
     """Its value for a run; None for what only the experiment knows."""
+    low: float = -math.inf
+    high: float = math.inf
+    """The range of its numbers; NaN is in it where it is the missing value."""
+    pattern: str = ""
+    """What its text must match, where it is text."""
+    widest: int = 0
+    """Most bytes of its text, where they are not those of the type."""
 
 
 def _total_length(run: Run) -> int:
@@ -77,7 +92,7 @@ def _steps_to_90(run: Run) -> float:
 # fmt: off
 VARIABLES = (
     Variable("shortest", "i4", "run", "length of a shortest path",
-             0, lambda run: sum(run.shortest)),
+             0, lambda run: sum(run.shortest), low=0),
     Variable("optimal_arps", "f8", "run",
              "unit of the score: expected task reward per step of the best policy (or total own reward, where scored)",
              math.nan, lambda run: sum(run.unit) / len(run.unit)),
@@ -86,24 +101,24 @@ VARIABLES = (
              "ceiling / optimal_arps is the largest score to settle at",
              math.nan, None),
     Variable("greedy_length", "i4", "run", "steps of the learned greedy policy to complete the task, -1 if it does not",
-             -1, _total_length),
+             -1, _total_length, low=-1),
     Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path",
-             0, lambda run: run.solved),
+             0, lambda run: run.solved, low=0, high=1),
     Variable("steps_to_90", "f8", "run", "steps until the score first reached 0.9, NaN if it never did",
-             math.nan, _steps_to_90),
+             math.nan, _steps_to_90, low=1, high=2**53),
     Variable("run_id", "S16", "run", "hash of everything that determines the numbers of the run",
-             b"", None),
+             b"", None, pattern="([0-9a-f]{16})?"),
     Variable("error", "S1", "run", "why the run failed, empty if it did not",
-             b"", None),
+             b"", None, pattern=PLAIN_TEXT, widest=4096),
     Variable("score", "f8", "tick",
              "mean over the last episodes of task reward per step, in units of optimal_arps; NaN before the first",
              math.nan, lambda run: run.score),
     Variable("reward", "f8", "tick", "sum of the machine's own rewards so far",
              math.nan, lambda run: run.reward),
     Variable("completions", "i8", "tick", "episodes that completed the task so far",
-             0, lambda run: run.completions),
+             0, lambda run: run.completions, low=0),
     Variable("episodes", "i8", "tick", "episodes that ended so far",
-             0, lambda run: run.episodes),
+             0, lambda run: run.episodes, low=0),
 )
 # fmt: on
 PER_RUN = tuple(variable.name for variable in VARIABLES if variable.per == "run")

@@ -25,6 +25,7 @@ from fastrm.results.disk import Disk, Lock, free_name, leftovers, now, unwritabl
 from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, reread_image, unpack
 from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import SCHEMA, Frame, Runs
+from fastrm.results.validation import check_numbers
 
 
 class AnotherExperiment(StoreError):
@@ -84,9 +85,7 @@ class Store:
         """Read a file of this experiment; refuse one of another."""
         columns, attributes = unpack(read_file(path), str(path))
         check_same(self.runs, attributes, str(source or path))
-        numbers = columns["run"]
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.runs.count):
-            raise StoreError(f"{path}: damaged (it names runs that the experiment does not have); start over")
+        check_numbers(columns, self.runs, str(path))
         return columns, attributes
 
     def _segments(self) -> Iterator[LazyColumns]:
@@ -202,15 +201,16 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
         When a file, or what is there in place of the new one, is not a result file of this experiment.
     """
     files = [unpack(read_file(path), str(path)) for path in parts]
-    for path, (_, attributes) in zip(parts, files, strict=True):
+    for path, (columns, attributes) in zip(parts, files, strict=True):
         check_same(runs, attributes, str(path))
+        check_numbers(columns, runs, str(path))
     _check_place(out)
     lock = Lock(out)
     disk = disk or Disk()
     try:
         if out.exists():
             files.append(_kept(runs, out))
-        started = min(str(attributes["started"]) for _, attributes in files)
+        started = min(str(attributes.get("started", "")) for _, attributes in files)
         data = pack(runs, [columns for columns, _ in files], file_attributes(runs, started))
         for path in leftovers(out.absolute().parent, out.name):
             disk.remove(path)

@@ -176,13 +176,19 @@ def certified(plan: Plan, known: Verdicts) -> Iterator[Certified]:
 
 
 def agreement(results: Results, known: Verdicts) -> Iterator[Agreement]:
-    """Yield, per start, how many runs end with a shortest path where problems are certified, and where not."""
+    """Yield, per start, how many runs end with a shortest path where problems are certified, and where not.
+
+    Runs on problems without a verdict are left out.
+    """
     plan, counts = results.plan, dict[float | None, list[int]]()
     fine = results["error"] == ""
     for run, solved in zip(results["run"][fine].tolist(), results["solved"][fine].tolist(), strict=True):
         grid, task, method, _ = plan.coordinates(run)
         how = plan.methods[method]
-        count, sure = counts.setdefault(how.optimism, [0] * 4), known[grid, task, how.kind or "file"]
+        sure = known.get((grid, task, how.kind or "file"))
+        if sure is None:
+            continue
+        count = counts.setdefault(how.optimism, [0] * 4)
         count[0 if sure else 2] += bool(solved)
         count[1 if sure else 3] += 1
     for optimism in sorted(counts, key=by_optimism):

@@ -1,0 +1,79 @@
+"""A checksum keeps accidents out, not people: files edited inside and sealed again are refused in one line."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from fastrm import Experiment, StoreError, load
+from fastrm.bench.__main__ import main
+from fastrm.experiments import Plan
+from fastrm.results.hdf5 import pack
+from fastrm.results.schema import empty_frame
+from fastrm.results.store import file_attributes
+
+from edited_files import EDITS, TOML, edited
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("original")
+    (folder / "tiny.toml").write_text(TOML)
+    assert main(["run", str(folder / "tiny.toml"), "--out", str(folder / "tiny.h5"), "--quiet"]) == 0
+    return folder / "tiny.h5"
+
+
+def test_the_file_that_is_edited_is_fine(original, tmp_path):
+    assert load(edited(original, tmp_path / "x.h5", lambda file: None)).complete
+
+
+@pytest.mark.parametrize("name", [name for name, (_, message) in EDITS.items() if message])
+def test_an_edited_file_is_refused_with_the_reason(name, original, tmp_path):
+    change, message = EDITS[name]
+    path = edited(original, tmp_path / "x.h5", change)
+    with pytest.raises(StoreError) as problem:
+        load(path)
+    text = str(problem.value)
+    assert text.startswith(f"{path}: ") and message in text and "\n" not in text and len(text) < 400 + len(str(path))
+
+
+def commands(path, original, folder):
+    yield ["info", path]
+    yield ["claims", path]
+    yield ["claims", "--json", path, original]
+    yield ["findings", path, "--no-exact"]
+    yield ["findings", path]
+    yield ["plot", path, "--text"]
+    yield ["plot", path, "--out", folder / "figures", "--format", "svg"]
+    yield ["merge", path, original, "--out", folder / "joined.h5"]
+    yield ["merge", original, path, "--out", folder / "joined.h5"]
+    yield ["run", original.with_suffix(".toml"), "--out", path, "--quiet"]
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_every_command_ends_in_order_on_an_edited_file(name, original, tmp_path, capsys):
+    change, message = EDITS[name]
+    path = edited(original, tmp_path / "x.h5", change)
+    drawn = name in ("enormous ceilings", "infinite scores")  # the others look alike
+    for words in commands(path, original, tmp_path):
+        if message is None and words[0] == "plot" and "--out" in words and not drawn:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as of means of infinite scores
+            code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert code in (0, 1, 2), words
+        lines = said.err.splitlines()
+        assert all(line.startswith("fastrm: ") for line in lines), words
+        assert code == 0 or len(lines) == (2 if "there" in said.err else 1), words  # the note that runs are missing
+        # what a run goes on with is its own plan, so that of the file may be strange
+        assert code == 2 or message is None or words[0] in ("run", "merge"), words
+
+
+def test_what_a_failed_run_says_is_stored_without_control_characters(tmp_path):
+    """Such as the name of a map file: what is written can be read."""
+    plan = Plan.of(Experiment.named("quick"))
+    frame = empty_frame(plan, list(range(plan.count)))
+    frame["error"] = np.full(plan.count, b"map \x1b[31m\x00\x7f: broke")
+    (tmp_path / "x.h5").write_bytes(pack(plan, [frame], file_attributes(plan, "")))
+    assert set(load(tmp_path / "x.h5")["error"]) == {"map ?[31m??: broke"}
