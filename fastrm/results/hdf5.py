@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import StoreError
+from fastrm.results.disk import open_file
 from fastrm.results.schema import COORDINATES, NUMBERS, PER_RUN, PER_TICK, SCHEMA, VARIABLES, Frame, Runs, blank
 from fastrm.results.validation import check_column, check_dataset, read_attributes, read_schema
 
@@ -250,8 +252,11 @@ def reread_image(path: Path) -> bytes:
 def read_file(path: Path) -> bytes:
     """Read a whole file."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise StoreError(f"{path}: larger than {_MAX_BYTES >> 30} GiB; not a fastrm result file")
-        return path.read_bytes()
+        with open_file(path) as file:
+            if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+                raise StoreError(f"{path}: larger than {_MAX_BYTES >> 30} GiB; not a fastrm result file")
+            return file.read()
     except OSError as problem:
         raise StoreError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    except ValueError as problem:  # a NUL byte in the name
+        raise StoreError(f"{str(path)!r}: not a file name: {problem}") from None
