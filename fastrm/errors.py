@@ -61,3 +61,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     folded = {option.lower(): option for option in options}
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return f" (did you mean {folded[near[0]]}?)" if near else ""
+
+
+def printable(text: str) -> str:
+    r"""Return text for a terminal or a picture: one line, with control characters and the like shown, not obeyed.
+
+    >>> print(printable("a\x1b[2Jb\n\u202ec"))
+    a\x1b[2Jb\n\u202ec
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

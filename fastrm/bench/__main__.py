@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 
 import fastrm
 from fastrm.bench.console import BAD_INPUT, FAILED, KILLED
-from fastrm.errors import FastrmError, FastrmWarning, RunError
+from fastrm.errors import FastrmError, FastrmWarning, RunError, printable
 
 COMMANDS = {
     "run": "run an experiment, or go on with it; without a command: run paper --report",
@@ -34,7 +35,8 @@ class _Parser(argparse.ArgumentParser):
     """Bad arguments are one line on standard error and exit code 2."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        shown = re.sub(r"(\S{60})\S+", r"\1...", printable(message))  # an argument may be a whole file
+        self.exit(BAD_INPUT, f"{self.prog}: {shown} (see {self.prog} --help)\n")
 
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -61,7 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
         with _warnings_in_one_line():
             return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
-        sys.stderr.write(f"fastrm: {problem}\n")
+        sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
         return FAILED if isinstance(problem, RunError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.errors import printable
 from fastrm.worlds import FLOOR, WALL, GridMap
 
 if TYPE_CHECKING:
@@ -93,12 +94,12 @@ def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, message
     from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     verdict, witness = report.guarantee, report.guarantee.witness
     colour = COLOURS.get(verdict.verdict, "yellow")
     console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
     if verdict.reason:
-        console.print(f"no verdict: {verdict.reason}", markup=False)
+        console.print(printable(f"no verdict: {verdict.reason}"), markup=False)
     length = "never finishes" if verdict.length is None else f"{verdict.length} steps"
     console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
     console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
@@ -109,9 +110,9 @@ def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, message
         row, column = witness.leaves_at
         console.print(f"  leaves the shortest routes at row {row}, column {column}; machine state {witness.state}")
     for finding in report.findings:
-        console.print(f"  [yellow]{finding.kind}[/]: {escape(finding.message)}")
+        console.print(f"  [yellow]{finding.kind}[/]: {escape(printable(finding.message))}")
     for message in messages:
-        console.print(f"  [yellow]warning[/]: {escape(message)}")
+        console.print(f"  [yellow]warning[/]: {escape(printable(message))}")
     if max(grid.size) <= MAX_DRAWN:
         console.print(draw_witness(grid, report))
     else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastrm.bench.console import refuse_if_all_failed, say_failures
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from fastrm.studies import Claim
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
               for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
     for path, results in zip(arguments.files, loaded, strict=True):
         if not results.complete:
-            sys.stderr.write(f"fastrm: {path}: {results!r}; judged on the runs that are there\n")
+            sys.stderr.write(f"fastrm: {printable(path)}: {results!r}; judged on the runs that are there\n")
     if arguments.json:
         table = {one.path: [claim.to_dict() for claim in one.claims] for one in judged}
         sys.stdout.write(json.dumps(table, indent=1) + "\n")
@@ -74,12 +74,12 @@ def print_claims(judged: Sequence[Judged]) -> None:
     from rich.padding import Padding
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if len(judged) == 1:
         for claim in judged[0].claims:
             console.print(f"{claim.number:2}. {escape(claim.text)}: [bold]{_coloured(claim.verdict)}[/]")
             for line in _evidence(claim):
-                console.print(Padding(escape(f"- {line}"), (0, 0, 0, 4)))
+                console.print(Padding(escape(f"- {printable(line)}"), (0, 0, 0, 4)))
         return
     table = Table(title="the paper's claims", title_justify="left")
     table.add_column("", justify="right", no_wrap=True)
@@ -99,7 +99,7 @@ def claims_as_markdown(judged: Sequence[Judged]) -> str:
     for row in zip(*(one.claims for one in judged), strict=True):
         cells = [
             f"{claim.verdict}: {claim.support}" if several and claim.support else claim.verdict for claim in row
-        ] + ([] if several else ["<br>".join(_evidence(row[0]))])
+        ] + ([] if several else ["<br>".join(map(printable, _evidence(row[0])))])
         lines.append(f"| {row[0].number} | {row[0].text} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -108,7 +108,8 @@ def _heads(judged: Sequence[Judged]) -> list[str]:
     """Name files by their stems, by their paths where stems are alike; say which are unfinished."""
     stems = [Path(one.path).stem for one in judged]
     names = stems if len(set(stems)) == len(stems) else [one.path for one in judged]
-    return [name + ("" if one.complete else " (unfinished)") for name, one in zip(names, judged, strict=True)]
+    states = ["" if one.complete else " (unfinished)" for one in judged]
+    return [printable(name) + state for name, state in zip(names, states, strict=True)]
 
 
 def _evidence(claim: Claim) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,9 +35,10 @@ def new_table(title: str, *columns: str) -> Table:
 def print_summary(results: Results) -> None:
     """Print medians per setup, task and method."""
     from rich.console import Console
+    from rich.markup import escape
 
-    console = Console(highlight=False)
-    console.print(f"{results!r} in {results.path}", markup=False, soft_wrap=True)
+    console = Console(highlight=False, emoji=False)
+    console.print(f"{results!r} in {printable(str(results.path))}", markup=False, soft_wrap=True)
     if not results.runs:
         return
     say_failures(results)
@@ -52,7 +53,7 @@ def print_summary(results: Results) -> None:
         figures = ("-", "-", "-") if not row["runs"] else (
             show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
         )  # fmt: skip
-        table.add_row(*key, str(row["runs"]), *count, *figures)
+        table.add_row(*(escape(printable(name)) for name in key), str(row["runs"]), *count, *figures)
     console.print(table)
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fastrm.bench.inputs import add_settings, read_machine, read_map
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 
 TEXT_FORMS = ("svg", "dot", "mmd")
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         _draw_on_map(arguments, form)
     else:
         raise ConfigError("name --machine, --map, or both with --learn")
-    sys.stdout.write(f"{arguments.out}\n")
+    sys.stdout.write(f"{printable(str(arguments.out))}\n")
     return 0
 
 

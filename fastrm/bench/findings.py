@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fastrm.bench.console import refuse_if_all_failed, say_failures
+from fastrm.errors import printable
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_if_all_failed(results)
     say_failures(results)
     if not results.complete:
-        sys.stderr.write(f"fastrm: {arguments.file}: {results!r}; told from the runs that are there\n")
+        sys.stderr.write(f"fastrm: {printable(arguments.file)}: {results!r}; told from the runs that are there\n")
     for part in tables(results, by_task=arguments.by_task, exact=not arguments.no_exact):
         sys.stdout.write(part)
         sys.stdout.flush()
@@ -112,4 +113,5 @@ def _start(start: float | None) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+    shown = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in shown)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from fastrm.errors import printable
+
 SHOWN = ("started", "ended", "command", "fastrm", "git_commit", "schema", "semantics", "machine", "experiment")
 
 
@@ -18,13 +20,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     from fastrm.results import load
 
-    results, console = load(arguments.file), Console(highlight=False)
+    results, console = load(arguments.file), Console(highlight=False, markup=False, emoji=False)
     console.print(repr(results))
     for name in SHOWN:
-        console.print(f"  {name:11} {results.attributes.get(name, '')}", soft_wrap=True, markup=False)
+        console.print(f"  {name:11} {printable(str(results.attributes.get(name, '')))}", soft_wrap=True)
     failed = results["error"] != ""
     if failed.any():
-        console.print(
-            f"  {failed.sum()} runs failed; the first: {results['error'][failed][0]}", markup=False, soft_wrap=True
-        )
+        first = printable(results["error"][failed][0])
+        console.print(f"  {failed.sum()} runs failed; the first: {first}", soft_wrap=True)
     return 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrm.bench.console import refuse_if_all_failed, say_failures
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_curves(results)
         return 0
     for path in draw(results, arguments.out or folder_of(Path(arguments.file)), arguments.format):
-        sys.stdout.write(f"{path}\n")
+        sys.stdout.write(f"{printable(str(path))}\n")
     return 0
 
 
@@ -60,7 +61,8 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
             sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
         return paths
     for name, figure in figures_of(results):
-        paths.append(out / f"{name}.{form}")
+        plain = re.sub(r"[^\w .,+-]", "_", name)[:100]  # it may be named after a map, such as one called ../../x
+        paths.append(out / f"{plain}.{form}")
         save(figure, paths[-1])
     return paths
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.experiments import Method, method_of
 from fastrm.pictures.style import PARITY_COLOURS, finish_figure, kind_colour, learner_line, line, panels, style
 from fastrm.results import Results, band
@@ -100,11 +100,12 @@ def name_of(label: str) -> str:
     method = method_of(label)
     kind = {"boolean": "Boolean", "numeric-boolean": "numeric-Boolean"}.get(method.kind or "", method.kind)
     start = "" if method.optimism is None else f" @{method.optimism:g}"
-    return f"{method.algo.upper()}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}{start}"
+    algo = printable(method.algo.upper())
+    return f"{algo}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}{start}"
 
 
 def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_column: bool) -> None:
-    axis.set_title(title, pad=3, parse_math=False)
+    axis.set_title(printable(title), pad=3, parse_math=False)
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
     axis.set_xscale("log")
     axis.set_xlim(steps[0], steps[-1] * (1.02 if len(steps) > 1 else 10))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.pictures.curves import has_curves, learning_curves, look_of, name_of
 from fastrm.pictures.map_views import draw_maps
@@ -105,7 +105,7 @@ def optimism_sweep(points: Sequence[Point], title: str = "") -> Figure:
                 axis.plot(starts, middle, marker="o", markersize=2.5, **look)
         for column, setup in enumerate(setups):
             above, below = axes[:, column]
-            above.set_title(setup, pad=3, parse_math=False)
+            above.set_title(printable(setup), pad=3, parse_math=False)
             above.set_ylim(-0.03, 1.05)
             below.set_yscale("log")
             below.set_ylim(min(finite) / 1.5, 1.4 * never)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.pictures.style import new_figure, object_colour, put_title, rgb, style
 from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, GridMap
 
@@ -34,7 +34,7 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
             axis.set_axis_off()
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
             draw_map(axis, grid, side)
-            axis.set_title(name, pad=2, parse_math=False)
+            axis.set_title(printable(name), pad=2, parse_math=False)
         if columns > 1:
             put_title(figure, "start: cross; objects: letters")
     return figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.kernels import environments
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
@@ -79,7 +79,7 @@ def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = Non
             _draw_field(axes[row][2], problem, np.log10(1 + count[:, u]), "cividis")
             titles = (f"{name}: greedy actions", f"{name}: values", f"{name}: visits (log10)")
             for axis, title in zip(axes[row], titles, strict=True):
-                axis.set_title(title, pad=3)
+                axis.set_title(printable(title), pad=3, parse_math=False)
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.01, right=0.95, bottom=0.02, top=1 - 0.45 / height, wspace=0.22, hspace=0.12)
         found = "not complete" if run.greedy_length is None else f"{run.greedy_length} steps"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 
 if TYPE_CHECKING:
@@ -131,14 +131,16 @@ def line(**look: Any) -> Any:
 
 def put_title(figure: Figure, title: str) -> None:
     """Write a title above all panels."""
-    figure.suptitle(title, fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center", parse_math=False)
+    figure.suptitle(printable(title), fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center", parse_math=False)
 
 
 def finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: str) -> None:
     """Put the legend below all panels and the title above them."""
-    figure.legend(
+    legend = figure.legend(
         handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0, columnspacing=1.2
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     if title:
         put_title(figure, title)
 

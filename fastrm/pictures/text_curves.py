@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable
 from fastrm.results import Results, band
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -33,15 +33,16 @@ def curves_as_text(results: Results, bars: str = BARS) -> str:
     lines: list[str] = []
     score, before = results["score"], None
     groups = list(results.groups("setup", "task", "label"))
-    room = max((len(label) for (_, _, label), _ in groups), default=0)
+    room = max((len(printable(label)) for (_, _, label), _ in groups), default=0)
     last = f"{results['step'][-1]:,}".replace(",", " ")
     for (setup, task, label), mine in groups:
         if (setup, task) != before:
             before = setup, task
-            lines.append(f"{setup}, task {task}: median score over {last} steps, full height = 1, the unit")
+            panel = printable(f"{setup}, task {task}")
+            lines.append(f"{panel}: median score over {last} steps, full height = 1, the unit")
         if len(mine):
             middle = band(score[mine], [50])[0]
-            lines.append(f"  {label:<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
+            lines.append(f"  {printable(label):<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
         else:
-            lines.append(f"  {label:<{room}} all runs failed")
+            lines.append(f"  {printable(label):<{room}} all runs failed")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean
+from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
 from fastrm.results.stats import area, settled, steps_to, steps_to_plateau
@@ -65,7 +65,7 @@ class Results:
         return self.runs == self.plan.count and not (self.columns["error"] != b"").any()
 
     def __repr__(self) -> str:
-        name = json.loads(self.attributes["experiment"])["name"]
+        name = printable(json.loads(self.attributes["experiment"])["name"])
         state = "complete" if self.complete else f"of {self.plan.count}"
         failed = int((self.columns["error"] != b"").sum())
         said = f", {failed} failed" if failed else ""

@@ -235,6 +235,8 @@ EDITS = {
     "infinite rewards": (values("reward", entry(slice(None), -np.inf)), None),
     "scores of NaN": (values("score", entry(slice(None), np.nan)), None),
     "every run failed": (replaced("error", lambda c: np.full(12, b"broke")), None),
+    "a name with markup": (attribute("experiment", '{"name": "[/x][red]"}'), None),
+    "a name with an escape": (attribute("experiment", json.dumps({"name": "\x1b[2J\x07\u202e"})), None),
     "a variable of tomorrow": (lambda f: f.create_dataset("tomorrow", data=long_texts(range(3))), None),
 }
 """What is changed, and what the message says; None where the file may load."""
