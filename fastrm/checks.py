@@ -23,15 +23,15 @@ def check_whole(name: str, value: object, low: int, high: int) -> None:
     """Refuse what is not a whole number in a range."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not low <= cast(int, value) <= high:
-        raise ConfigError(f"{name}={value!r}: must be a whole number from {low} to {high}")
+        raise ConfigError(f"{name}={value!r:.60}: must be a whole number from {low} to {high}")
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Refuse what is not one of some words, with the nearest of them."""
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
-        near = did_you_mean(value, options) if isinstance(value, str) else ""
-        raise ConfigError(f"{name}={value!r}: must be one of {', '.join(options)}{near}")
+        near = did_you_mean(value[:60], options) if isinstance(value, str) else ""
+        raise ConfigError(f"{name}={value!r:.60}: must be one of {', '.join(options)}{near}")
 
 
 def check_known(name: str, known: Iterable[str], what: str = "setting") -> None:

@@ -22,6 +22,10 @@ class ConfigError(FastrmError):
     """A setting is unknown, has the wrong type, or is out of range."""
 
 
+class MissingExtra(ConfigError, ImportError):
+    """Something needs a package that is not installed; the message names the extra."""
+
+
 class StoreError(FastrmError):
     """A result file cannot be read, written, or used for this."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
+from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
 from fastrm.results.stats import area, settled, steps_to, steps_to_plateau
@@ -72,10 +72,7 @@ class Results:
         return f"<Results {name}: {self.runs} runs ({state}{said}), {len(self['step'])} ticks>"
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.columns:
-            raise ConfigError(
-                f"no column {name!r}{did_you_mean(name, self.columns)}; there are {', '.join(self.columns)}"
-            )
+        _check_name("column", name, self.columns)
         column = self.columns[name]
         return np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
 
@@ -93,23 +90,26 @@ class Results:
             several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
             present = np.unique(self[name]).tolist()
             text = self[name].dtype.kind == "U"
-            values = [str(item) if text else item for item in (value if several else [value])]
-            for item in values:
-                if item not in present:
-                    near = did_you_mean(str(item), map(str, present))
+            values: list[Any] = []
+            for item in value if several else [value]:
+                if not isinstance(item, str | int | np.integer):
+                    raise ConfigError(f"{key}={item!r:.60}: must be a word, a whole number, or a list of them")
+                values.append(str(item) if text else item)
+                if values[-1] not in present:
+                    near = did_you_mean(str(item)[:60], map(str, present))
                     shown = ", ".join(map(str, present[:20]))
-                    raise ConfigError(f"{key}={item!r} selects nothing{near}; there are {shown}")
+                    raise ConfigError(f"{key}={item!r:.60} selects nothing{near}; there are {shown}")
             keep &= np.isin(self[name], values)
         if not keep.any():
-            raise ConfigError(f"nothing is selected by {', '.join(f'{k}={v!r}' for k, v in wanted.items())} together")
+            given = ", ".join(f"{key}={value!r:.60}" for key, value in wanted.items())
+            raise ConfigError(f"nothing is selected by {given} together")
         per_run = {"run", *COORDINATES, *PER_RUN, *PER_TICK}
         columns = {name: column[keep] if name in per_run else column for name, column in self.columns.items()}
         return type(self)(self.attributes, self.path, columns)
 
     def curves(self, value: str = "score", **wanted: Any) -> tuple[Array, Array]:
         """Return the steps, [tick], and one variable of the selected runs, [run, tick]."""
-        if value not in PER_TICK:
-            raise ConfigError(f"no curve {value!r}{did_you_mean(value, PER_TICK)}; there are {', '.join(PER_TICK)}")
+        _check_name("curve", value, PER_TICK)
         chosen = self.select(**wanted)
         return chosen["step"], chosen[value]
 
@@ -141,6 +141,9 @@ class Results:
         ``steps_to_plateau``
             Steps until the score first reached 98 % of what the run itself settles at; NaN where that is 0.
         """
+        known = ("settled", "area", "steps_to_90", "steps_to_plateau", "steps_to_0.5")
+        if not isinstance(value, str):
+            _check_name("number", value, known)
         ticks = len(self["step"])
         if value in ("settled", "area", "steps_to_plateau") and not ticks:
             return np.full(self.runs, np.nan)
@@ -152,11 +155,10 @@ class Results:
             return steps_to_plateau(self["score"], self["step"])
         if value == "steps_to_90":
             return self["steps_to_90"]
-        share = value.removeprefix("steps_to_") if isinstance(value, str) else ""
+        share = value.removeprefix("steps_to_")
         percent = share.isascii() and share.isdigit() and 1 <= int(share[:9]) <= 100
         if share == value or not (percent or (share.startswith("0.") and share[2:].isascii() and share[2:].isdigit())):
-            known = ("settled", "area", "steps_to_90", "steps_to_plateau", "steps_to_0.5")
-            raise ConfigError(f"no number {value!r}{did_you_mean(str(value), known)}; there are {', '.join(known)}")
+            _check_name("number", f"{value:.60}", known)
         return steps_to(self["score"], self["step"], int(share) / 100 if percent else float(share))
 
     def summary(
@@ -197,7 +199,7 @@ class Results:
         try:
             import xarray
         except ImportError:
-            raise ConfigError("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
+            raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
         data: dict[str, Any] = {name: (("run", "tick"), self[name]) for name in PER_TICK}
         data |= {name: (("run",), self[name]) for name in PER_RUN}
         coords = {name: ("run", self[name]) for name in ("run", *COORDINATES)}
@@ -209,7 +211,7 @@ class Results:
         try:
             import pandas
         except ImportError:
-            raise ConfigError("to_pandas needs pandas; install it with: pip install 'fastrm[analysis]'") from None
+            raise MissingExtra("to_pandas needs pandas; install it with: pip install 'fastrm[analysis]'") from None
         ticks = len(self["step"])
         table = {name: np.repeat(self[name], ticks) for name in ("run", *COORDINATES, *PER_RUN)}
         table |= {"step": np.tile(self["step"], self.runs)}
@@ -217,11 +219,17 @@ class Results:
 
 
 def _coordinate_name(given: str) -> str:
-    name = _ALIASES.get(given, given)
-    if name not in COORDINATES:
-        near = did_you_mean(given, (*COORDINATES, *_ALIASES))
-        raise ConfigError(f"no coordinate {given!r}{near}; there are {', '.join(COORDINATES)}")
+    name = _ALIASES.get(given, given) if isinstance(given, str) else given
+    _check_name("coordinate", name, COORDINATES, _ALIASES)
     return name
+
+
+def _check_name(what: str, name: object, known: Iterable[str], aliases: Iterable[str] = ()) -> None:
+    """Refuse what is not one of some names, with the nearest of them."""
+    names = tuple(known)
+    if not isinstance(name, str) or name not in names:
+        near = did_you_mean(name[:60], (*names, *aliases)) if isinstance(name, str) else ""
+        raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 
 def load(path: str | Path) -> Results:

@@ -74,6 +74,8 @@ class Paired:
 
 def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[dict[str, Any]]:
     """Return a row of numbers per group of runs; see `Results.summary`."""
+    if not isinstance(by, str | Sequence):
+        raise ConfigError(f"by={by!r:.60}: must be a list of coordinates")
     settled, area, plateau = (results.per_run_values(name) for name in ("settled", "area", "steps_to_plateau"))
     steps, solved, maps = results["steps_to_90"], results["solved"].astype(np.float64), maps_of(results)
     rows = []
