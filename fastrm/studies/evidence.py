@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import FastrmError
+from fastrm.errors import ConfigError, FastrmError
 from fastrm.exact import as_float, critical_reward, guarantee, optimal_arps, solve
 from fastrm.experiments import method_of
 from fastrm.kernels.contracts import SUCCESS
@@ -25,6 +25,8 @@ from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap
 T = TypeVar("T")
 ONE, TWO, APPENDIX = "1a1b1c", "2a2b2c", "appendix"
 TASKS = ("a", "a-b", "a-b-c")
+MOST_RUNS = 10**7
+"""Runs of a plan that is judged: figures lie in arrays with a place for every one of them, made or not."""
 
 
 class Evidence:
@@ -32,6 +34,8 @@ class Evidence:
 
     def __init__(self, results: Results) -> None:
         self.plan = plan = results.plan
+        if plan.count > MOST_RUNS:
+            raise ConfigError(f"{results.path}: a plan of {plan.count} runs; claims are judged on at most {MOST_RUNS}")
         self._memory: dict[Any, Any] = {}
         self.gamma, self.epsilon = plan.learner.gamma, plan.learner.epsilon
         fine = results["error"] == ""

@@ -1,5 +1,7 @@
 """A checksum keeps accidents out, not people: files edited inside and sealed again are refused in one line."""
 
+import json
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,7 +14,7 @@ from fastrm.results.hdf5 import pack
 from fastrm.results.schema import empty_frame
 from fastrm.results.store import file_attributes
 
-from edited_files import EDITS, TOML, edited
+from edited_files import EDITS, TOML, edited, plan, replaced
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +75,28 @@ def test_every_command_ends_in_order_on_an_edited_file(name, original, tmp_path,
 
 def test_what_a_failed_run_says_is_stored_without_control_characters(tmp_path):
     """Such as the name of a map file: what is written can be read."""
-    plan = Plan.of(Experiment.named("quick"))
-    frame = empty_frame(plan, list(range(plan.count)))
-    frame["error"] = np.full(plan.count, b"map \x1b[31m\x00\x7f: broke")
-    (tmp_path / "x.h5").write_bytes(pack(plan, [frame], file_attributes(plan, "")))
+    quick = Plan.of(Experiment.named("quick"))
+    frame = empty_frame(quick, list(range(quick.count)))
+    frame["error"] = np.full(quick.count, b"map \x1b[31m\x00\x7f: broke")
+    (tmp_path / "x.h5").write_bytes(pack(quick, [frame], file_attributes(quick, "")))
     assert set(load(tmp_path / "x.h5")["error"]) == {"map ?[31m??: broke"}
+
+
+def test_a_plan_of_many_runs_that_were_not_made_takes_no_memory(original, tmp_path, capsys):
+    """One run fits any number of seeds."""
+
+    def change(file):
+        for name in [name for name in file if name not in ("tick", "step")]:
+            replaced(name, lambda column: column[:1])(file)
+        grids = json.loads(file.attrs["plan"])["grids"]
+        plan(seeds=10**6, grids=grids[:1] * 4)(file)
+
+    path = edited(original, tmp_path / "x.h5", change)
+    tracemalloc.start()
+    try:
+        for words in (["info"], ["claims"], ["plot", "--text"]):
+            assert main([*words, str(path)]) == (2 if words == ["claims"] else 0)
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+    assert "claims are judged on at most" in capsys.readouterr().err
