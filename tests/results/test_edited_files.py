@@ -1,8 +1,11 @@
 """A checksum keeps accidents out, not people: files edited inside and sealed again are refused in one line."""
 
 import json
+import subprocess
+import sys
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,3 +103,27 @@ def test_a_plan_of_many_runs_that_were_not_made_takes_no_memory(original, tmp_pa
     finally:
         tracemalloc.stop()
     assert "claims are judged on at most" in capsys.readouterr().err
+
+
+CRASHING = """
+import sys
+from pathlib import Path
+from fastrm import StoreError
+from fastrm.results.hdf5 import seal, unpack, unseal
+image = bytearray(unseal(Path(sys.argv[1]).read_bytes(), "x.h5"))
+assert image[11488] == 18
+image[11488] = 2
+try:
+    unpack(seal(bytes(image)), "x.h5", everything=True)
+except StoreError as problem:
+    print(problem)
+"""
+
+
+def test_a_chunk_shorter_than_its_checksum_does_not_crash_the_reader():
+    """HDF5 takes four bytes off the size of a chunk without looking."""
+    path = Path(__file__).parents[1] / "data" / "first-landing.h5"
+    done = subprocess.run(
+        [sys.executable, "-c", CRASHING, path], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "x.h5: 'grid' has a chunk of the wrong size\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import h5py
 import numpy as np
@@ -15,6 +16,8 @@ _BEST_RATIO = 1100
 """Deflate makes data at most 1032 times smaller; what claims more was never stored."""
 _CHUNK_OVERHEAD = 64
 """Bytes by which a chunk that does not compress may grow, checksum included."""
+_CHECKSUM = 4
+"""Bytes of a chunk's own checksum."""
 _CLASSES = {"i": h5py.h5t.INTEGER, "f": h5py.h5t.FLOAT, "S": h5py.h5t.STRING}
 _WIDEST_NAME = 4096
 """Bytes of a name: paths are no longer."""
@@ -64,6 +67,7 @@ def _check_storage(name: str, dataset: h5py.Dataset, source: str) -> None:
     claimed, stored = math.prod(dataset.shape) * dataset.dtype.itemsize, dataset.id.get_storage_size()
     if claimed > _BEST_RATIO * stored:
         raise StoreError(f"{source}: {name!r} claims {claimed} bytes, but {stored} are stored")
+    _check_chunks(name, dataset, source)
     chunks = 1
     if dataset.chunks is not None:
         if any(part > max(whole, 1) for part, whole in zip(dataset.chunks, dataset.shape, strict=True)):
@@ -72,3 +76,27 @@ def _check_storage(name: str, dataset: h5py.Dataset, source: str) -> None:
         claimed = chunks * math.prod(dataset.chunks) * dataset.dtype.itemsize
     if stored > 2 * claimed + _CHUNK_OVERHEAD * chunks:
         raise StoreError(f"{source}: {name!r} claims {claimed} bytes, but {stored} are stored")
+
+
+def _check_chunks(name: str, dataset: h5py.Dataset, source: str) -> None:
+    """Refuse chunks that HDF5 would read beyond their ends: it trusts their sizes and the settings of filters."""
+    if dataset.chunks is None:
+        return
+    layout = dataset.id.get_create_plist()
+    filters = [layout.get_filter(k) for k in range(layout.get_nfilters())]
+    codes = [code for code, *_ in filters]
+    width = dataset.dtype.itemsize
+    if any(code == h5py.h5z.FILTER_SHUFFLE and tuple(settings) != (width,) for code, _, settings, _ in filters):
+        raise StoreError(f"{source}: {name!r} is shuffled by another width than its type has")
+    whole = math.prod(dataset.chunks) * width
+    checksum = _CHECKSUM if h5py.h5z.FILTER_FLETCHER32 in codes else 0
+    gzip = 1 << codes.index(h5py.h5z.FILTER_DEFLATE) if h5py.h5z.FILTER_DEFLATE in codes else 0
+
+    def is_wrong(chunk: Any) -> bool | None:
+        """Say that a chunk is wrong, which ends the search. HDF5 skips gzip where it does not help, nothing else."""
+        plain = chunk.filter_mask == gzip  # also where there is no gzip
+        fits = chunk.size == whole + checksum if plain else checksum < chunk.size <= whole + _CHUNK_OVERHEAD
+        return None if fits and chunk.filter_mask in (0, gzip) else True
+
+    if dataset.id.chunk_iter(is_wrong):
+        raise StoreError(f"{source}: {name!r} has a chunk of the wrong size")
