@@ -61,7 +61,7 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
             sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
         return paths
     for name, figure in figures_of(results):
-        plain = re.sub(r"[^\w .,+-]", "_", name)[:100]  # it may be named after a map, such as one called ../../x
+        plain = re.sub(r"[/\\]", "_", printable(name))[:100]  # it may be named after a map, such as one called ../../x
         paths.append(out / f"{plain}.{form}")
         save(figure, paths[-1])
     return paths
