@@ -2,14 +2,14 @@
 
 A move reads one label, or none. An automaton says for every state and label where it leads: to another state, to
 `DONE` or to `FAILED`. States that cannot be reached are dropped, states from which nothing succeeds are `FAILED`, and
-states that no continuation can tell apart are merged (Moore's refinement), so no smaller automaton does the same.
+states that no continuation can tell apart are merged (Hopcroft's refinement), so no smaller automaton does the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 DONE, FAILED = -1, -2
 NO_LABEL = ""
@@ -79,10 +79,11 @@ def explore(
     for state in todo:  # grows on the way
         ways: Ways = {}
         for label in (NO_LABEL, *labels):
-            there = step(state, label)
-            if isinstance(there, int):
-                ways[label] = there
+            after = step(state, label)
+            if isinstance(after, int) and after in (DONE, FAILED):  # states may be numbers, too, from 0
+                ways[label] = after
                 continue
+            there = cast(State, after)
             if there not in number:
                 number[there] = len(number)
                 todo.append(there)
@@ -135,14 +136,28 @@ def _alive(moves: list[Ways]) -> set[int]:
 
 def _blocks(moves: list[Ways], alive: set[int]) -> dict[int, int]:
     """Return blocks of states that no continuation can tell apart."""
-    part = dict.fromkeys(alive, 0)
-    count = 1
-    while True:
-        seen: dict[tuple[int, ...], int] = {}
-        refined = {}
-        for k in sorted(alive):
-            ways = (to if to == DONE else part.get(to, FAILED) for to in moves[k].values())
-            refined[k] = seen.setdefault((part[k], *ways), len(seen))
-        if len(seen) == count:
-            return part
-        part, count = refined, len(seen)
+    into: dict[str, dict[int, list[int]]] = {}
+    for state in alive:
+        for label, there in moves[state].items():
+            there = there if there in alive or there == DONE else FAILED
+            into.setdefault(label, {}).setdefault(there, []).append(state)
+    blocks = [{DONE}, {FAILED}, set(alive)]
+    part = {DONE: 0, FAILED: 1, **dict.fromkeys(alive, 2)}
+    todo = {0, 1}
+    while todo:
+        into_what = tuple(blocks[todo.pop()])
+        for sources in into.values():
+            apart: dict[int, set[int]] = {}
+            for there in into_what:
+                for state in sources.get(there, ()):
+                    apart.setdefault(part[state], set()).add(state)
+            for block, leading in apart.items():
+                if len(leading) == len(blocks[block]):
+                    continue
+                new = len(blocks)
+                blocks[block] -= leading
+                blocks.append(leading)
+                part.update(dict.fromkeys(leading, new))
+                smaller = new if len(leading) < len(blocks[block]) else block  # the other half adds nothing
+                todo.add(new if block in todo else smaller)
+    return part

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from time_limit import does_not_hang
 
 from fastrm import GridMap, MachineError, RewardMachine, compile
 
@@ -170,3 +171,43 @@ def test_a_formula_becomes_a_task_that_can_be_learned():
 def test_bad_formulas_are_refused_with_the_place(formula, message):
     with pytest.raises(MachineError, match=message):
         RewardMachine.from_ltlf(formula)
+
+
+LETTERS_A_TO_Z = "abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.mark.parametrize(
+    ("formula", "states"),
+    [
+        ("<->".join("ab" * 10), 1),
+        ("".join(f"F({letter} <-> " for letter in "ab" * 10) + "c" + ")" * 20, 3),
+        (" & ".join(f"((F {x} & F n) | (F {x} & F m))" for x in "abcdefgh"), 2**9 - 1),
+        (" & ".join(f"G({x} -> F {y})" for x, y in zip("abcdefghij", "klmnopqrst", strict=True)), 2**10),
+        ("|".join("F X " * 28 + letter for letter in "abcdefgh"), 29),
+        (" <-> ".join(f"({x} U {y})" for x in LETTERS_A_TO_Z[:8] for y in LETTERS_A_TO_Z[8:]), 1),
+    ],
+)
+def test_formulas_whose_alternatives_would_double_with_every_part_become_machines(formula, states):
+    with does_not_hang():
+        assert len(RewardMachine.from_ltlf(formula).states) == states
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        (" & ".join(f"F {x}" for x in "abcdefghijk"), "needs more than 2000 states; watch it in parts"),
+        (
+            " & ".join(f"(!{x} U {y})" for x in "abcdef" for y in LETTERS_A_TO_Z[6:]),
+            "too much work .*; watch it in parts",
+        ),
+    ],
+)
+def test_formulas_beyond_reach_are_refused_soon_with_the_cure(formula, message):
+    with does_not_hang(), pytest.raises(MachineError, match=message) as refusal:
+        RewardMachine.from_ltlf(formula)
+    assert len(str(refusal.value)) < 200
+
+
+def test_equal_formulas_are_one_and_the_same_state():
+    one, two = (RewardMachine.from_ltlf(text) for text in ("F(a <-> b) & G !n", "G !n & !G((a & !b) | (!a & b))"))
+    assert one.edges == two.edges and one.states == two.states
