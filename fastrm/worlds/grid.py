@@ -26,6 +26,7 @@ from fastrm.worlds.recipes import APPENDIX, parse_setup
 from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, OBJECTS, START, TILES, TILES_IN_WORDS, WALL, Cell
 
 MAX_SIDE = 10_000
+MAX_LINES = 10 * MAX_SIDE  # twice the side with fences, and room for empty lines
 
 
 class Origin(NamedTuple):
@@ -99,6 +100,8 @@ class GridMap:
             decode_text(b"\0", source, MapError)
         if "\n" not in text and Path(text).suffix:
             raise MapError(f"{source}: {text!r} looks like a file name; GridMap.load reads files")
+        if text.count("\n") > MAX_LINES:
+            raise MapError(f"{source}: more than {MAX_LINES} lines; a side has at most {MAX_SIDE} cells")
         lines = text.replace("\r\n", "\n").split("\n")
         full = [number for number, line in enumerate(lines) if line.strip()]
         if not full:

@@ -31,8 +31,10 @@ from fastrm.machines.language.parser import parse_guard, parse_reward
 from fastrm.machines.language.tokens import Statement, fault, statements
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
-_EDGE = re.compile(r"(\S+)\s*->\s*(\S+)\s+(?:when\b(?P<guard>.*?)|otherwise)\s*(?:\breward\b(?P<reward>.*))?")
-_ENDS = re.compile(r"(?:\S+\s*->\s*(?:\S+\s*)?)?")
+# Quantifiers that cannot give back: a line takes time in proportion to its length, however many blanks it holds.
+_EDGE = re.compile(r"((?:(?!->)\S)++)\s*+->\s*+(\S++)\s++(?:(?P<when>when\b)|otherwise(?=\s|$))")
+_REWARD = re.compile(r"\breward\b")
+_ENDS = re.compile(r"(?:(?:(?!->)\S)++\s*+->\s*+(?:\S++\s*+)?)?")
 """As much of an edge as there is before `when` or `otherwise`."""
 _KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potential")
 
@@ -69,20 +71,18 @@ def read(text: str, source: str) -> Draft:
 
 def _read_edge(statement: Statement) -> Edge:
     line, begin = statement.text, statement.place
-    match = _EDGE.fullmatch(line, begin)
-    if match is None:
+    head = _EDGE.match(line, begin)
+    paid = None if head is None else _REWARD.search(line, head.end())
+    guard_end = len(line) if paid is None else paid.start()
+    if head is None or (head["when"] is None and line[head.end() : guard_end].strip()):
         stuck = cast(re.Match[str], _ENDS.match(line, begin)).end()
         raise fault("expected 'STATE -> STATE when GUARD reward VALUE' (or 'otherwise' for 'when GUARD')", stuck)
     for group in (1, 2):
-        _check_state(match[group], match.start(group))
-    edge, guard, reward = f"edge {match[1]} -> {match[2]}", match["guard"], match["reward"]
-    return Edge(
-        match[1],
-        match[2],
-        Otherwise() if guard is None else parse_guard(guard, edge, match.start("guard")),
-        Number(0.0) if reward is None else parse_reward(reward, edge, match.start("reward")),
-        statement.number,
-    )
+        _check_state(head[group], head.start(group))
+    edge = f"edge {head[1]} -> {head[2]}"
+    guard = parse_guard(line[head.end() : guard_end], edge, head.end()) if head["when"] else Otherwise()
+    reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end())
+    return Edge(head[1], head[2], guard, reward, statement.number)
 
 
 def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
