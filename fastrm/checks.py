@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 import numpy as np
 
-from fastrm.errors import ConfigError, did_you_mean
+from fastrm.errors import ConfigError, did_you_mean, shown
 
 
 def check_number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> None:
@@ -16,14 +17,31 @@ def check_number(name: str, value: object, low: float = -math.inf, high: float =
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not abs(cast(float, value)) <= 1e300 or not low <= cast(float, value) <= high:
         bounds = f"a number from {low:g} to {high:g}" if math.isfinite(low) else "a finite number"
-        raise ConfigError(f"{name}={str(value) if is_number else repr(value):.60}: must be {bounds}")
+        text = str(value) if isinstance(value, np.generic) and is_number else shown(value)
+        raise ConfigError(f"{name}={text}: must be {bounds}")
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:
     """Refuse what is not a whole number in a range."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not low <= cast(int, value) <= high:
-        raise ConfigError(f"{name}={value!r:.60}: must be a whole number from {low} to {high}")
+        text = str(value) if isinstance(value, np.generic) and is_whole else shown(value)
+        raise ConfigError(f"{name}={text}: must be a whole number from {low} to {high}")
+
+
+def check_truth(name: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name}={shown(value)}: must be True or False")
+
+
+def is_plain(text: str) -> bool:
+    r"""Say whether a text holds no control characters and nothing that cannot be stored as UTF-8.
+
+    >>> is_plain("a-b"), is_plain("\x1b[31m"), is_plain("\ud800")
+    (True, False, False)
+    """
+    return all(unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp") for c in text)
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
@@ -31,14 +49,15 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
         near = did_you_mean(value[:60], options) if isinstance(value, str) else ""
-        raise ConfigError(f"{name}={value!r:.60}: must be one of {', '.join(options)}{near}")
+        raise ConfigError(f"{name}={shown(value)}: must be one of {', '.join(options)}{near}")
 
 
 def check_known(name: str, known: Iterable[str], what: str = "setting") -> None:
     """Refuse a name that is not one of some, with the nearest of them."""
     options = tuple(known)
     if name not in options:
-        raise ConfigError(f"{name}: no such {what}{did_you_mean(name, options)}; there are {', '.join(options)}")
+        word = name if isinstance(name, str) and name.isidentifier() and len(name) <= 60 else shown(name)
+        raise ConfigError(f"{word}: no such {what}{did_you_mean(name, options)}; there are {', '.join(options)}")
 
 
 def refuse_given(settings: Mapping[str, object], because: str, spell: Callable[[str], str] = str) -> None:

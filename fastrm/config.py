@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fastrm.checks import check_choice, check_number, check_whole
-from fastrm.errors import ConfigError
+from fastrm.checks import check_choice, check_number, check_truth, check_whole
+from fastrm.errors import ConfigError, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +29,7 @@ class Profile:
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(f"{name}={getattr(self, name)!r}: must be True or False")
+            check_truth(name, getattr(self, name))
 
     @classmethod
     def named(cls, name: str) -> Profile:
@@ -46,7 +45,7 @@ class Profile:
         sign, other = ("-", PROFILES["clean"]) if words[0] == "icarte2022" else ("+", PROFILES["icarte2022"])
         switches = words[2::2]
         if len(words) % 2 == 0 or words[1::2] != [sign] * len(switches):
-            raise ConfigError(f"profile={name!r}: switches are written as in '{words[0]} {sign} prune'")
+            raise ConfigError(f"profile={shown(name)}: switches are written as in '{words[0]} {sign} prune'")
         for switch in switches:
             check_choice("profile switch", switch, cls.__dataclass_fields__)
         return replace(PROFILES[words[0]], **{switch: getattr(other, switch) for switch in switches})
@@ -101,5 +100,4 @@ class LearnerConfig:
         check_whole("tick", self.tick, 1, 2**62)
         if self.window is not None:
             check_whole("window", self.window, 1, 10**6)
-        if not isinstance(self.self_loop_options, bool):
-            raise ConfigError(f"self_loop_options={self.self_loop_options!r}: must be True or False")
+        check_truth("self_loop_options", self.self_loop_options)

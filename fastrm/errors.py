@@ -23,7 +23,7 @@ class ConfigError(FastrmError):
 
 
 class MissingExtra(ConfigError, ImportError):
-    """Something needs a package that is not installed; the message names the extra."""
+    """Something needs a package that only an extra installs; an ImportError too, as importers expect."""
 
 
 class StoreError(FastrmError):
@@ -40,6 +40,25 @@ class DiskError(StoreError, RunError):
 
 class FastrmWarning(UserWarning):
     """Something legal that is probably not what was meant."""
+
+
+def shown(value: object) -> str:
+    r"""Return a value as messages quote it: at most 60 characters, on one line, control characters escaped.
+
+    >>> shown("a-b"), shown("\x1b[31m"), len(shown("x" * 1000)), len(shown(10**5000))
+    ("'a-b'", "'\\x1b[31m'", 60, 60)
+    """
+    if isinstance(value, str | bytes | bytearray):
+        text = repr(value[:60])  # the rest would be cut off anyway
+    elif isinstance(value, int) and value.bit_length() > 10_000:
+        text = hex(value)  # Python refuses to write so many decimal digits
+    else:
+        try:
+            text = repr(value)
+        except Exception:  # of a foreign object, which may do anything
+            text = object.__repr__(value)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:200])
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def place(source: str, line: int | None = None) -> str:
@@ -61,6 +80,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["gold"])
     ''
     """
+    if not isinstance(word, str) or len(word) > 100:  # nothing known is so long, and comparing takes its time
+        return ""
     options = sorted(set(known))
     folded = {option.lower(): option for option in options}
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)

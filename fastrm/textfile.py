@@ -2,24 +2,72 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
-from fastrm.errors import FastrmError
+from fastrm.errors import FastrmError, shown
 
 MAX_BYTES = 128 * 1024 * 1024  # a 10 000 x 10 000 map still fits
 
+MAX_PATH = 4096  # as most systems have it
 
-def read_text(path: str | Path, error: type[FastrmError]) -> str:
+
+def read_text(path: str | Path, error: type[FastrmError], at_most: int = MAX_BYTES) -> str:
     """Return the text of a file, or raise `error` with one line that names the file and the cure."""
+    name = printable(check_path(path, error))
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = _read_regular(path, at_most + 1)
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        raise error(f"{path}: cannot be read: {reason}") from None
-    except (TypeError, ValueError) as problem:  # no path at all, or a NUL byte in it
-        raise error(f"{path!r}: not a file name: {problem}") from None
-    return decode_text(data, str(path), error)
+        raise error(f"{name}: cannot be read: {reason}") from None
+    if data is None:
+        raise error(f"{name}: cannot be read: not a regular file; give a text file")
+    if len(data) > at_most:
+        raise error(f"{name}: larger than {at_most // 2**20} MiB; give a text file")
+    return decode_text(data, name, error)
+
+
+def check_path(path: object, error: type[FastrmError]) -> str:
+    """Refuse what cannot be the path of a file; return it as text."""
+    if not isinstance(path, str | Path):
+        raise error(f"{shown(path)}: not a file name; give a text or a Path")
+    if "\0" in str(path) or not str(path):
+        raise error(f"{shown(str(path))}: not a file name; it is empty or holds a NUL")
+    try:
+        length = len(os.fsencode(path))
+    except UnicodeEncodeError:
+        raise error(f"{shown(str(path))}: not a file name; it holds characters that no file name can") from None
+    if length > MAX_PATH:
+        raise error(f"{shown(str(path))}: not a file name; it is longer than {MAX_PATH} bytes")
+    return str(path)
+
+
+def printable(text: str) -> str:
+    r"""Return a text whole, what would act on a terminal escaped.
+
+    >>> printable("map\x1b[31m.txt")
+    'map\\x1b[31m.txt'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
+
+
+def exists(path: str | Path) -> bool:
+    """Say whether there is a file; names too long for one, or that no file can have, name none."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _read_regular(path: str | Path, at_most: int) -> bytes | None:
+    """Return the first bytes of a regular file, None for a device, a pipe or a folder, which could go on for ever."""
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        return None
+    with os.fdopen(number, "rb") as file:
+        return file.read(at_most)
 
 
 def decode_text(data: bytes, source: str, error: type[FastrmError]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_known
-from fastrm.errors import ConfigError
+from fastrm.checks import check_known, check_whole
+from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
 from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, check_problem, compile
@@ -64,11 +64,19 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     named: dict[str, Any] = {name: settings.get(name) for name in MACHINE_SETTINGS}
     machines = list(machine) if isinstance(machine, list | tuple) else [machine]
     if not all(isinstance(one, RewardMachine | str | Path) for one in machines):
-        raise ConfigError(f"machine={machine!r:.60}: must be a machine, its file, a task such as a-b-c, or a list")
+        raise ConfigError(f"machine={shown(machine)}: must be a machine, its file, a task such as a-b-c, or a list")
     if not any(isinstance(one, str | Path) for one in machines):
         _refuse(settings, MACHINE_SETTINGS, "machine")
     machine = [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
     return compile(grid, machine, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
+
+
+def check_reset(seed: object, options: object) -> None:
+    """Refuse what no episode can begin with."""
+    if seed is not None:
+        check_whole("seed", seed, 0, 2**128 - 1)
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options={shown(options)}: must be a table")
 
 
 def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:

@@ -21,9 +21,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_whole
-from fastrm.env.named_problems import build_problem, office, slide
-from fastrm.errors import ConfigError
+from fastrm.checks import check_truth, check_whole
+from fastrm.env.named_problems import build_problem, check_reset, office, slide
+from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels.contracts import LIVE
 from fastrm.pictures import paint, show
 from fastrm.problems import Episode, Problem
@@ -33,7 +33,7 @@ try:
     import gymnasium
     from gymnasium import spaces
 except ImportError:
-    raise ConfigError("environments need gymnasium; install it with: pip install 'fastrm[gym]'") from None
+    raise MissingExtra("environments need gymnasium; install it with: pip install 'fastrm[gym]'") from None
 
 
 class RewardMachineEnv(gymnasium.Env[Array, int]):
@@ -62,10 +62,13 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
+        check_truth("counterfactuals", counterfactuals)
         self.problem = build_problem(problem, settings)
         check_whole("episode_limit", episode_limit, 1, 2**31)
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigError(f"render_mode={render_mode!r}: must be ansi or rgb_array")
+        if render_mode is not None and (
+            not isinstance(render_mode, str) or render_mode not in self.metadata["render_modes"]
+        ):
+            raise ConfigError(f"render_mode={shown(render_mode)}: must be ansi or rgb_array")
         self.episode_limit, self.counterfactuals, self.render_mode = episode_limit, counterfactuals, render_mode
         tables = self.problem.tables
         self.observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
@@ -74,7 +77,8 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode at the start cell; no label is read there."""
-        super().reset(seed=seed)
+        check_reset(seed, options)
+        super().reset(seed=None if seed is None else int(seed))
         if seed is not None:
             self._episodes = 0  # a seed repeats everything, the rotation of tasks too
         self._episode = Episode(self.problem, self._episodes % len(self.problem.tables.first_u))
@@ -84,9 +88,8 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
         if not self.action_space.contains(action):
-            raise ConfigError(
-                f"action {action!r}: must be a number of {', '.join(f'{k} ({name})' for k, name in enumerate(ACTIONS))}"
-            )
+            numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(ACTIONS))
+            raise ConfigError(f"action {shown(action)}: must be a number of {numbered}")
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
         episode = self._episode

@@ -8,8 +8,8 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
-from fastrm.env.named_problems import build_problem, office, slide
-from fastrm.errors import ConfigError
+from fastrm.env.named_problems import build_problem, check_reset, office, slide
+from fastrm.errors import ConfigError, MissingExtra
 from fastrm.kernels import environments
 from fastrm.problems import Problem
 from fastrm.worlds import ACTIONS
@@ -19,7 +19,7 @@ try:
     from gymnasium import spaces
     from gymnasium.vector import AutoresetMode, VectorEnv
 except ImportError:
-    raise ConfigError("the vector environment needs gymnasium 1.1 or newer: pip install 'fastrm[gym]'") from None
+    raise MissingExtra("the vector environment needs gymnasium 1.1 or newer: pip install 'fastrm[gym]'") from None
 
 
 class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
@@ -55,7 +55,8 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode in every environment, or in those that ``options["reset_mask"]`` marks."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        check_reset(None if isinstance(seed, list | tuple) else seed, options)
+        super().reset(seed=None if seed is None or isinstance(seed, list | tuple) else int(seed))
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
             raise ConfigError(f"reset_mask: must be {self.num_envs} truth values")

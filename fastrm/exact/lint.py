@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastrm.config import Profile
-from fastrm.errors import ConfigError, FastrmError, place
+from fastrm.errors import ConfigError, FastrmError, place, shown
 from fastrm.exact.guarantees import Guarantee, guarantee
 from fastrm.exact.paths import follow
 from fastrm.exact.solve import Solution, solve_rewards
@@ -63,10 +63,10 @@ def lint(
     """
     if not isinstance(machine, Draft):
         raise ConfigError(
-            f"machine={machine!r:.60}: must be a RewardMachine, or what fastrm.machines.language.read made of a file"
+            f"machine={shown(machine)}: must be a RewardMachine, or what fastrm.machines.language.read made of a file"
         )
     if grid is not None and not isinstance(grid, GridMap):
-        raise ConfigError(f"grid={grid!r:.60}: must be a GridMap")
+        raise ConfigError(f"grid={shown(grid)}: must be a GridMap")
     check_gamma(gamma)
     if gamma == 1:
         raise ConfigError("gamma=1: the linter needs a gamma below 1")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_known, check_whole
+from fastrm.checks import check_known, check_truth, check_whole
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
 from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Setting, Span, State
@@ -104,8 +104,8 @@ class Batch:
         self.config = _configure(config, settings)
         self.learner = registry.find(algo)
         check_whole("steps", steps, 1, 2**53)
-        if not isinstance(shaping, bool):
-            raise ConfigError(f"shaping={shaping!r}: must be True or False")
+        check_truth("shaping", shaping)
+        check_truth("episodes", episodes)
         self.problem, self.shaping = problem.at(self.config.gamma), shaping
         self.steps, self.episodes = int(steps), episodes
         self.units = _check_optimum(self.problem, self.config, optimum)
@@ -243,7 +243,7 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
             raise ConfigError(f"{name}: is settled when compiling: fastrm.compile(grid, machine, {name}=...)")
         check_known(name, fields)
     if config is not None and not isinstance(config, LearnerConfig):
-        raise ConfigError(f"config={config!r:.60}: must be a LearnerConfig")
+        raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
     return replace(config or LearnerConfig(), **settings)
 
 
@@ -257,5 +257,5 @@ def _check_optimum(
     except (TypeError, ValueError):
         units = ()
     if len(units) != len(problem.machines) or not all(math.inf > unit.one - unit.zero > 0 for unit in units):
-        raise ConfigError(f"optimum={optimum!r}: must be a positive number per machine ({len(problem.machines)})")
+        raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({len(problem.machines)})")
     return units

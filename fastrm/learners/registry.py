@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_known
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     from fastrm.kernels.contracts import Setting, Span, State
@@ -91,12 +91,12 @@ def register(learner: Learner) -> None:
     """
     name = getattr(learner, "name", None)
     if not (isinstance(name, str) and name.isascii() and name.isalnum() and name == name.lower()):
-        raise ConfigError(f"learner {name!r}: a name is lower-case letters and digits, such as sarsa")
+        raise ConfigError(f"learner {shown(name)}: a name is lower-case letters and digits, such as sarsa")
     if name in BUILT_IN or type(_known.get(name, learner)) is not type(learner):
-        raise ConfigError(f"learner {name!r}: there is one of this name already; choose another name")
+        raise ConfigError(f"learner {shown(name)}: there is one of this name already; choose another name")
     for member in ("semantics", "settings", "per_state", "begin", "advance", "values", "follow"):
         if not hasattr(learner, member):
-            raise ConfigError(f"learner {name!r}: has no {member!r}; see fastrm.learners.registry.Learner")
+            raise ConfigError(f"learner {shown(name)}: has no {shown(member)}; see fastrm.learners.registry.Learner")
     for setting in learner.settings:
         check_known(setting, [field.name for kind in (LearnerConfig, Profile) for field in fields(kind)])
     _known[name] = learner

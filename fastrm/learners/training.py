@@ -10,7 +10,7 @@ import numpy as np
 
 from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.learners.batch import Batch, Run
 from fastrm.problems import Problem
 from fastrm.resources import usable_memory
@@ -116,8 +116,9 @@ def trained(
     ConfigError
         When the runs do not fit in the memory.
     """
-    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str | bytes):
-        raise ConfigError(f"seeds={seeds!r:.60}: must be a list of seeds")
+    is_list = isinstance(seeds, Sequence) and not isinstance(seeds, str | bytes)
+    if not is_list and not (isinstance(seeds, np.ndarray) and seeds.ndim == 1):
+        raise ConfigError(f"seeds={shown(seeds)}: must be a list of seeds")
     if not len(seeds):
         raise ConfigError("seeds=[]: give at least one seed")
     batch = Batch(problem, algo, seeds=(), **request)

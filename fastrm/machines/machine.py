@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, Unpack
 
-from fastrm.checks import check_known, check_number
-from fastrm.errors import ConfigError, MachineError, place
+from fastrm.checks import check_choice, check_known, check_number
+from fastrm.errors import ConfigError, MachineError, place, shown
 from fastrm.machines import ltlf, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
@@ -20,7 +20,7 @@ from fastrm.machines.language.expressions import constant
 from fastrm.machines.language.tokens import fault
 from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
 from fastrm.machines.soundness import structural_faults
-from fastrm.textfile import read_text
+from fastrm.textfile import printable, read_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_object
 
 
@@ -45,7 +45,7 @@ class RewardMachine(Draft):
 
     def __post_init__(self) -> None:
         for line, message in structural_faults(self):
-            raise MachineError(f"{place(self.source, line)}{message}")
+            raise MachineError(f"{place(self.source if isinstance(self.source, str) else '<machine>', line)}{message}")
 
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> Self:
@@ -56,6 +56,8 @@ class RewardMachine(Draft):
         MachineError
             Naming line and cure when the text is not a sound machine.
         """
+        if not isinstance(source, str):
+            raise MachineError(f"source={shown(source)}: must be text, such as the name of a file")
         if not isinstance(text, str):
             raise MachineError(f"{source}: a machine is read from text, not from {type(text).__name__}")
         return cls.from_draft(formats.read(text.replace("\r\n", "\n"), source))
@@ -63,7 +65,7 @@ class RewardMachine(Draft):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a machine file; see `parse`."""
-        return cls.parse(read_text(path, MachineError), str(path))
+        return cls.parse(read_text(path, MachineError), printable(str(path)))
 
     @classmethod
     def from_ltlf(cls, formula: str, *, reward: float = 1.0, failure_reward: float = 0.0) -> Self:
@@ -170,7 +172,7 @@ class RewardMachine(Draft):
         for i, target in enumerate(targets or [""]):
             if not is_object(target):
                 wanted = f"expected {OBJECT_IN_WORDS}, found {target[:40]!r}; join such letters by '-', as in a-b-c"
-                raise fault(wanted, len("-".join([*targets[:i], ""])), f"task {task!r:.60}")
+                raise fault(wanted, len("-".join([*targets[:i], ""])), f"task {shown(task)}")
         labels, n = tuple(dict.fromkeys(targets)), len(targets)
         moves = [
             {NO_LABEL: i} | {x: (i if x != target else i + 1 if i + 1 < n else DONE) for x in labels}
@@ -181,6 +183,7 @@ class RewardMachine(Draft):
     @classmethod
     def from_automaton(cls, automaton: Automaton, text: str, kind: Kind, payment: PaymentSettings) -> Self:
         """Build the machine of a task in some kind, paying as `sequence` says."""
+        check_choice("kind", kind, reward_kinds.KINDS)
         for setting in payment:
             check_known(setting, PaymentSettings.__annotations__)
         name = " ".join(f"{text} {kind}".split())

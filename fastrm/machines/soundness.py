@@ -5,21 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fastrm.errors import did_you_mean
+from fastrm.checks import is_plain
+from fastrm.errors import did_you_mean, shown
 from fastrm.machines.automaton import reached_from
-from fastrm.machines.language.draft import Draft, describe
+from fastrm.machines.language.draft import Draft, Edge, describe
 from fastrm.machines.language.expressions import RESERVED, Otherwise, leaves
+
+MAX_STATE_NAME = 200
 
 
 def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
     """Yield line and message of everything that is wrong with a machine whatever map it meets."""
+    for message in _odd_fields(draft):
+        yield None, message
+        return
     lines: dict[str, int | None] = {}
     for edge in draft.edges:
         lines.setdefault(edge.source, edge.line)
         lines.setdefault(edge.target, edge.line)
     live, terminals = set(draft.states), set(draft.terminals)
-    if re.search(r"#|->|^\s|\s$|\s\s|[^\S ]", draft.name):
-        yield None, f"name {draft.name!r}: must not hold '#', '->' or runs of white space"
+    if re.search(r"#|->|^\s|\s$|\s\s|[^\S ]", draft.name) or not is_plain(draft.name):
+        yield None, f"name {shown(draft.name)}: must not hold '#', '->', control characters or runs of white space"
     for name in sorted(set(draft.success) & set(draft.failure)):
         yield lines.get(name), f"state {name} is both success and failure; choose one"
     if not draft.success:
@@ -29,9 +35,9 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
         return
     defaults: set[str] = set()
     if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
-        yield None, f"potential {draft.potential!r}: must be a number from 0 (none) to 1e100"
+        yield None, f"potential {shown(draft.potential)}: must be a number from 0 (none) to 1e100"
     if draft.score not in ("task", "own"):
-        yield None, f"score {draft.score!r} is unknown; expected task or own"
+        yield None, f"score {shown(draft.score)} is unknown; expected task or own"
     for edge in draft.edges:
         for name in (edge.source, edge.target):
             if name not in live and name not in terminals:
@@ -46,8 +52,27 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
             defaults.add(edge.source)
         for leaf in (*leaves(edge.guard), *leaves(edge.reward)):
             if leaf.name in RESERVED:
-                yield edge.line, f"edge {describe(edge)} uses the reserved word {leaf.name!r}"
+                yield edge.line, f"edge {describe(edge)} uses the reserved word {shown(leaf.name)}"
     yield from _unconnected(draft, lines)
+
+
+def _odd_fields(draft: Draft) -> Iterator[str]:
+    """Yield what is no machine at all: fields of other types, as only programs can write them."""
+    for field in ("start", "name", "source", "score"):
+        if not isinstance(getattr(draft, field), str):
+            yield f"{field}={shown(getattr(draft, field))}: must be text"
+    for field in ("states", "success", "failure"):
+        names = getattr(draft, field)
+        if not isinstance(names, tuple) or not all(map(_is_state_name, names)):
+            yield f"{field}={shown(names)}: must be a tuple of names, each of at most {MAX_STATE_NAME} characters"
+    if not _is_state_name(draft.start):
+        yield f"start={shown(draft.start)}: must name a state"
+    if not isinstance(draft.edges, tuple) or not all(isinstance(edge, Edge) for edge in draft.edges):
+        yield f"edges={shown(draft.edges)}: must be a tuple of edges"
+
+
+def _is_state_name(name: object) -> bool:
+    return isinstance(name, str) and is_plain(name) and len(name) <= MAX_STATE_NAME
 
 
 def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[int | None, str]]:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from fastrm.checks import refuse_given
-from fastrm.errors import ConfigError, MachineError
+from fastrm.checks import check_truth, refuse_given
+from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.machines import task_terms
 from fastrm.machines.machine import RewardMachine
 from fastrm.machines.reward_kinds import Kind, PaymentSettings
+from fastrm.textfile import check_path, exists
 from fastrm.worlds import GridMap, is_object
 
 
@@ -67,10 +68,9 @@ def task(
     u2 -> failed  when n     reward -10000
     u2 -> u2      otherwise  reward -d(a)
     """
-    if not isinstance(used_up, bool):
-        raise ConfigError(f"used_up={used_up!r}: must be True or False")
+    check_truth("used_up", used_up)
     if grid is not None and not isinstance(grid, GridMap):
-        raise ConfigError(f"grid={grid!r:.60}: must be a GridMap")
+        raise ConfigError(f"grid={shown(grid)}: must be a GridMap")
     if used_up and grid is None:
         raise ConfigError("used_up=True: needs the map whose objects are used up: task(..., grid=grid)")
     objects = {letter: len(cells) for letter, cells in grid.objects.items()} if grid is not None else {}
@@ -91,15 +91,21 @@ def find_machine(
     spell: Callable[[str], str] = str,
 ) -> RewardMachine:
     """Load a machine file, or build a task such as ``a-b-c``; `spell` says how messages call a setting."""
-    if looks_like_task(str(name)) and not Path(name).exists():
-        return task(str(name), kind=kind or "boolean", terminal_reward=terminal_reward, closer=closer or "nearest")
-    if not Path(name).suffix and not Path(name).exists():
+    check_path(name, MachineError)
+    if looks_like_task(str(name)) and not exists(name):
+        return task(
+            str(name),
+            kind="boolean" if kind is None else kind,
+            terminal_reward=terminal_reward,
+            closer="nearest" if closer is None else closer,
+        )
+    if not Path(name).suffix and not exists(name):
         try:
             task(str(name))
         except MachineError as problem:
             raise MachineError(f"{problem} (nor is there a machine file of this name)") from None
     given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
-    refuse_given(given, f"goes with a task such as a-b-c, but {str(name)!r} names a machine file", spell)
+    refuse_given(given, f"goes with a task such as a-b-c, but {shown(str(name))} names a machine file", spell)
     return RewardMachine.load(name)
 
 

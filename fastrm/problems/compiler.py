@@ -15,7 +15,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full
 from fastrm.checks import check_number
 from fastrm.config import Profile
-from fastrm.errors import MachineError, MapError
+from fastrm.errors import MachineError, MapError, shown
 from fastrm.kernels.contracts import BLOCK, FAR, Tables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Number
@@ -64,14 +64,14 @@ def compile(
     <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>
     """
     if not isinstance(grid, GridMap):
-        raise MapError(f"grid={grid!r:.60}: must be a GridMap; make one with GridMap.parse, .load or .generate")
+        raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
     machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
     if not machines:
         raise MachineError("no machine to compile; give at least one")
     for item in machines:
         if not isinstance(item, RewardMachine):
             raise MachineError(
-                f"machine={item!r:.60}: must be a RewardMachine; make one with .sequence, .parse or .load"
+                f"machine={shown(item)}: must be a RewardMachine; make one with .sequence, .parse or .load"
             )
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import Profile
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
 from fastrm.machines import RewardMachine
 from fastrm.problems.steps_to_go import distances, pay_potential
@@ -126,4 +126,4 @@ class Problem:
 def check_problem(problem: object) -> None:
     """Refuse what is not a problem."""
     if not isinstance(problem, Problem):
-        raise ConfigError(f"problem={problem!r:.60}: must be a Problem; make one with fastrm.compile(grid, machine)")
+        raise ConfigError(f"problem={shown(problem)}: must be a Problem; make one with fastrm.compile(grid, machine)")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fastrm.errors import MapError, place
+from fastrm.errors import MapError, place, shown
 from fastrm.worlds.tiles import WALL, Cell
 
 Fence = tuple[Cell, Cell]
@@ -62,12 +62,12 @@ def _walls(line: str, offset: int, wall: str, border: Sequence[int], where: str)
     """Return which places of a line, every second one from `offset` on, are walls; those on the border must be."""
     for column in range(1 - offset, len(line), 2) if wall == "-" else ():
         if line[column] != "+":
-            raise MapError(f"{where}expected + in column {column + 1}, found {line[column]!r}")
+            raise MapError(f"{where}expected + in column {column + 1}, found {shown(line[column])}")
     closed = []
     for k, mark in enumerate(line[offset::2]):
         column = 2 * k + offset + 1
         if mark not in (wall, " "):
-            raise MapError(f"{where}expected {wall} or a space in column {column}, found {mark!r}")
+            raise MapError(f"{where}expected {wall} or a space in column {column}, found {shown(mark)}")
         if mark == wall:
             closed.append(k)
         elif k in border:

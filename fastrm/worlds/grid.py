@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.checks import check_whole
-from fastrm.errors import MapError, place
-from fastrm.textfile import decode_text, read_text
+from fastrm.errors import MapError, place, shown
+from fastrm.textfile import decode_text, printable, read_text
 from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
 from fastrm.worlds.recipes import APPENDIX, parse_setup
@@ -65,6 +65,10 @@ class GridMap:
     origin: InitVar[Origin | None] = None
 
     def __post_init__(self, origin: Origin | None) -> None:
+        if not isinstance(self.source, str):
+            raise MapError(f"source={shown(self.source)}: must be text, such as the name of a file")
+        if not isinstance(self.fences, frozenset | set):
+            raise MapError(f"{self.source}: fences={shown(self.fences)}: must be a frozenset of pairs of cells")
         if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
         _check_tiles(self.rows, origin or Origin(range(len(self.rows)), False), self.source)
@@ -94,12 +98,14 @@ class GridMap:
         MapError
             Naming line and cure when the text is not a map.
         """
+        if not isinstance(source, str):
+            raise MapError(f"source={shown(source)}: must be text, such as the name of a file")
         if not isinstance(text, str):
             raise MapError(f"{source}: a map is read from text, not from {type(text).__name__}")
         if "\0" in text:
             decode_text(b"\0", source, MapError)
         if "\n" not in text and Path(text).suffix:
-            raise MapError(f"{source}: {text!r} looks like a file name; GridMap.load reads files")
+            raise MapError(f"{source}: {shown(text)} looks like a file name; GridMap.load reads files")
         if text.count("\n") > MAX_LINES:
             raise MapError(f"{source}: more than {MAX_LINES} lines; a side has at most {MAX_SIDE} cells")
         lines = text.replace("\r\n", "\n").split("\n")
@@ -115,7 +121,7 @@ class GridMap:
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
         """Read a map file; see `parse` for the format and the errors."""
-        return cls.parse(read_text(path, MapError), str(path))
+        return cls.parse(read_text(path, MapError), printable(str(path)))
 
     @classmethod
     def generate(
@@ -173,25 +179,28 @@ class GridMap:
         |a a|     |
         +-+-+-+-+-+
         """
-        if setup == APPENDIX:
-            check_whole("seed", seed, 0, 2**64 - 1)
-            if size != appendix.SIZE or walls or layout != "open":
-                raise MapError(f"setup {setup!r}: is {appendix.SIZE} x {appendix.SIZE} cells without obstacles")
-            return cls(appendix.appendix_rows(int(seed)), f"<{setup} seed {seed}>")
-        letters = "".join(letter * count for letter, count in parse_setup(setup))
         obstacles = layouts.check_layout(walls, layout)
         for name, value in (("size", size), ("seed", seed)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise MapError(f"{name}={value!r}: must be a whole number")
+                raise MapError(f"{name}={shown(value)}: must be a whole number")
+        if isinstance(setup, str) and setup == APPENDIX:
+            check_whole("seed", seed, 0, 2**64 - 1)
+            if size != appendix.SIZE or obstacles:
+                raise MapError(f"setup {shown(setup)}: is {appendix.SIZE} x {appendix.SIZE} cells without obstacles")
+            return cls(appendix.appendix_rows(int(seed)), f"<{setup} seed {seed}>")
+        asked = parse_setup(setup)
+        if not abs(int(seed)) < 10**100:
+            raise MapError(f"seed={shown(int(seed))}: must have at most 100 digits")
         if not 3 <= size <= MAX_SIDE:
-            raise MapError(f"size={size}: the side of a map must be between 3 and {MAX_SIDE}")
+            raise MapError(f"size={shown(int(size))}: the side of a map must be between 3 and {MAX_SIDE}")
         free = (int(size) - 2) ** 2 - 1
-        if len(letters) > free:
+        if (total := sum(count for _, count in asked)) > free:  # before a letter is written down for each
             raise MapError(
-                f"setup {setup!r}: {len(letters)} objects do not fit; a map of size {size} has {free} free cells"
+                f"setup {shown(setup)}: {total} objects do not fit; a map of size {size} has {free} free cells"
             )
         source = f"<{f'{setup} {obstacles}'.rstrip()} size {size} seed {seed}>"
         key = f"{setup}/{size}/{seed}"
+        letters = "".join(letter * count for letter, count in asked)
         tiles = layouts.place_objects(letters, int(size), key)
         between = layouts.build_fences(layout, tiles, key, source)
         tiles = layouts.scatter_walls(tiles, float(walls), key, source)
@@ -204,6 +213,11 @@ class GridMap:
     def render(self, rows: Sequence[str] | None = None) -> str:
         """Return the map as text, or with other tiles; ``GridMap.parse`` of it gives an equal map."""
         tiles = self.rows if rows is None else rows
+        if tiles is not self.rows and (
+            not isinstance(tiles, list | tuple)
+            or [len(row) if isinstance(row, str) else -1 for row in tiles] != [self.size[1]] * self.size[0]
+        ):
+            raise MapError(f"rows={shown(rows)}: must be {self.size[0]} texts of {self.size[1]} tiles")
         return write_fenced(tiles, self.fences) if self.fences else "\n".join(tiles) + "\n"
 
     @property
@@ -256,7 +270,7 @@ def _check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
         if not TILES.issuperset(row):
             unknown = next(tile for tile in row if tile not in TILES)
             column = 2 * row.index(unknown) if origin.is_fenced else row.index(unknown) + 1
-            raise MapError(f"{where}unknown tile {unknown!r} in column {column}; use {TILES_IN_WORDS}")
+            raise MapError(f"{where}unknown tile {shown(unknown)} in column {column}; use {TILES_IN_WORDS}")
         if len(row) != width:
             first = numbers[0] + 1
             raise MapError(

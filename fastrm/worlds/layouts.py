@@ -35,7 +35,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.errors import MapError, did_you_mean
+from fastrm.errors import MapError, did_you_mean, shown
 from fastrm.worlds.fences import Fence
 from fastrm.worlds.moves import Tiles, all_in_reach, passable, steps_from
 from fastrm.worlds.tiles import FLOOR, START, WALL, Cell
@@ -53,12 +53,16 @@ def check_layout(walls: object, layout: object) -> str:
     """
     number = int | float | np.integer | np.floating
     if isinstance(walls, bool) or not isinstance(walls, number) or not 0 <= walls < 1:
-        raise MapError(f"walls={walls!r}: must be a number from 0 to below 1, the share of inner cells that are wall")
-    if layout not in LAYOUTS:
-        near = did_you_mean(str(layout), LAYOUTS)
-        raise MapError(f"layout={layout!r}: no such layout{near}; there are {', '.join(LAYOUTS)}")
+        raise MapError(
+            f"walls={shown(walls)}: must be a number from 0 to below 1, the share of inner cells that are wall"
+        )
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        near = did_you_mean(layout, LAYOUTS) if isinstance(layout, str) else ""
+        raise MapError(f"layout={shown(layout)}: no such layout{near}; there are {', '.join(LAYOUTS)}")
     if walls and layout != "open":
-        raise MapError(f"walls={walls!r} goes with the open layout, not with {layout!r}; leave one of the two out")
+        raise MapError(
+            f"walls={shown(walls)} goes with the open layout, not with {shown(layout)}; leave one of the two out"
+        )
     if walls:
         return f"walls {float(walls)!r}"
     return "" if layout == "open" else str(layout)

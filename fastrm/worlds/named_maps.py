@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fastrm.checks import refuse_given
-from fastrm.errors import MapError
+from fastrm.errors import MapError, shown
+from fastrm.textfile import check_path, exists
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.recipes import looks_like_recipe, parse_recipe
 
@@ -15,12 +16,15 @@ def find_grid(
     name: str | Path, *, size: int | None = None, seed: int | None = None, spell: Callable[[str], str] = str
 ) -> GridMap:
     """Load a map file, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
-    if looks_like_recipe(str(name)) and not Path(name).exists():
+    check_path(name, MapError)
+    if looks_like_recipe(str(name)) and not exists(name):
         return generate_grid(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
-    if not Path(name).suffix and not Path(name).exists():
-        raise MapError(f"{str(name)!r}: no such map file, and no setup such as 1a1b or '1a1b walls 0.2'")
+    if not Path(name).suffix and not exists(name):
+        raise MapError(f"{shown(str(name))}: no such map file, and no setup such as 1a1b or '1a1b walls 0.2'")
     refuse_given(
-        {"size": size, "seed": seed}, f"goes with a setup such as 1a1b1c, but {str(name)!r} names a map file", spell
+        {"size": size, "seed": seed},
+        f"goes with a setup such as 1a1b1c, but {shown(str(name))} names a map file",
+        spell,
     )
     return GridMap.load(name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, cast
 
-from fastrm.errors import MapError, did_you_mean
+from fastrm.errors import MapError, did_you_mean, shown
 from fastrm.worlds.layouts import LAYOUTS, Layout, check_layout
 from fastrm.worlds.tiles import OBJECT
 
@@ -20,15 +20,16 @@ def parse_setup(setup: str) -> list[tuple[str, int]]:
     [('a', 2), ('b', 10)]
     """
     if not isinstance(setup, str) or not re.fullmatch(rf"([0-9]{{1,9}}{OBJECT})+", setup):
-        hint = "; obstacles are given apart: walls=0.2 or layout='rooms'" if " " in str(setup).strip() else ""
-        raise MapError(f"setup {setup!r}: expected counts and object letters such as 2a2b2c{hint}")
+        has_words = isinstance(setup, str) and " " in setup.strip()
+        hint = "; obstacles are given apart: walls=0.2 or layout='rooms'" if has_words else ""
+        raise MapError(f"setup {shown(setup)}: expected counts and object letters such as 2a2b2c{hint}")
     pairs = [(letter, int(count)) for count, letter in re.findall(rf"([0-9]+)({OBJECT})", setup)]
     letters = [letter for letter, _ in pairs]
     for letter, count in pairs:
         if count == 0:
-            raise MapError(f"setup {setup!r}: the count of {letter} is 0; leave the letter out")
+            raise MapError(f"setup {shown(setup)}: the count of {letter} is 0; leave the letter out")
         if letters.count(letter) > 1:
-            raise MapError(f"setup {setup!r}: {letter} is given twice; add the counts up")
+            raise MapError(f"setup {shown(setup)}: {letter} is given twice; add the counts up")
     return pairs
 
 
@@ -57,7 +58,7 @@ def parse_recipe(text: str) -> Recipe:
     except MapError as error:
         others = ", ".join(layout for layout in LAYOUTS if layout != "open")
         raise MapError(
-            f"map {text!r}: {error}; write a setup such as 2a2b2c, alone or with one of: walls 0.2, {others}"
+            f"map {shown(text)}: {error}; write a setup such as 2a2b2c, alone or with one of: walls 0.2, {others}"
         ) from None
     return recipe
 
@@ -65,7 +66,7 @@ def parse_recipe(text: str) -> Recipe:
 def _obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
     """Read the words after the setup."""
     if word not in ("walls", *LAYOUTS):
-        raise MapError(f"no such layout as {word!r}{did_you_mean(word, ('walls', *LAYOUTS))}")
+        raise MapError(f"no such layout as {shown(word)}{did_you_mean(word, ('walls', *LAYOUTS))}")
     if word != "walls":
         if rest:
             raise MapError(f"nothing goes after {word}")

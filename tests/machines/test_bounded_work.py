@@ -41,7 +41,7 @@ def test_machines_of_more_lines_than_any_machine_has_are_refused_before_they_are
 
 
 def test_a_map_of_more_lines_than_any_map_has_is_refused_before_it_is_cut_up():
-    with pytest.raises(MapError, match="long.map: more than 100000 lines; a side has at most 10000 cells"):
+    with pytest.raises(MapError, match=r"long\.map: more than 100000 lines; a side has at most 10000 cells"):
         GridMap.parse("\n" * 100_001 + "XXX\nXAX\nXXX\n", "long.map")
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from fastrm.errors import MachineError, did_you_mean
+from fastrm.errors import MachineError, did_you_mean, shown
 from fastrm.machines.language.expressions import (
     COMPARE,
     FEATURES,
@@ -172,7 +172,7 @@ class _Parser(Tokens):
         if word in ("true", "false"):
             return Truth(word == "true")
         if word in RESERVED:
-            raise self.error(f"the word {word!r} cannot stand inside an expression", place)
+            raise self.error(f"the word {shown(word)} cannot stand inside an expression", place)
         return self.call(word, place) if self.accept("(") else Proposition(word)
 
     def call(self, function: str, place: int) -> Expression:
@@ -186,7 +186,7 @@ class _Parser(Tokens):
         known = (*FEATURES, *FOLDS)
         if function not in known:
             near = did_you_mean(function, known)
-            raise self.error(f"unknown function {function!r}{near}; there are {', '.join(known)}", place)
+            raise self.error(f"unknown function {shown(function)}{near}; there are {', '.join(known)}", place)
         row = FEATURES[function]
         if row.known == "state" and self.role == "guard":
             raise self.error(f"{row.written} stands in a guard; only rewards may read it", place)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from typing import Literal, cast
 
-from fastrm.errors import MachineError, did_you_mean, place
+from fastrm.errors import MachineError, did_you_mean, place, shown
 from fastrm.machines.language.draft import Draft, Edge
 from fastrm.machines.language.expressions import Number, Otherwise, write
 from fastrm.machines.language.parser import parse_guard, parse_reward
@@ -94,11 +94,11 @@ def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
             begin,
         )
     if keyword in fields:
-        raise fault(f"{keyword!r} is given twice; keep one line", begin)
+        raise fault(f"{shown(keyword)} is given twice; keep one line", begin)
     if not words:
-        raise fault(f"{keyword!r} needs a value", len(statement.text))
+        raise fault(f"{shown(keyword)} needs a value", len(statement.text))
     if keyword in ("start", "score", "potential") and len(words) > 1:
-        raise fault(f"{keyword!r} takes one word, not {len(words)}", words[1][1])
+        raise fault(f"{shown(keyword)} takes one word, not {len(words)}", words[1][1])
     for i, (word, where) in enumerate(words):
         if keyword == "score" and word not in ("task", "own"):
             raise fault(f"score {word[:40]!r} is unknown; expected task or own", where)
@@ -107,7 +107,7 @@ def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
         if keyword in ("states", "start", "success", "failure"):
             _check_state(word, where)
             if word in dict(words[:i]):
-                raise fault(f"{keyword!r} names a state twice", where)
+                raise fault(f"{shown(keyword)} names a state twice", where)
     fields[keyword] = [word for word, _ in words]
 
 
