@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, MissingExtra
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, object_colour
 from fastrm.problems import Problem, retrace
 from fastrm.worlds import WALL, Cell
@@ -31,7 +31,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ConfigError("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
+        raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
     grid = problem.terrain.grid
     pixels = max(2, SIDE // max(grid.size))
     names = [name for _, name in problem.states[: problem.tables.n_u]] + ["(end)"]

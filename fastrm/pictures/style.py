@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.errors import ConfigError, printable
+from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.learners import registry
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ def style() -> Any:
 
     Raises
     ------
-    ConfigError
+    MissingExtra
         When matplotlib is missing.
     """
     try:
         import matplotlib
     except ImportError:
-        raise ConfigError("pictures need matplotlib; install it with: pip install 'fastrm[plot]'") from None
+        raise MissingExtra("pictures need matplotlib; install it with: pip install 'fastrm[plot]'") from None
     return matplotlib.rc_context(STYLE)
 
 
