@@ -8,13 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fastrm.checks import check_choice, check_number, check_whole
+from fastrm.checks import check_choice, check_number, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.experiments.methods import Method
 from fastrm.machines import KINDS, check_task
 from fastrm.problems import METRICS, Metric
+from fastrm.textfile import check_path
 from fastrm.worlds import parse_recipe
+
+MAX_NAME = 200  # bytes; file systems allow 255, and endings such as .part.h5 are added
+MAX_ITEM = 4096  # characters of a setup, a task, a method or a path
+MAX_MAP_TEXT, MAP_OVERHEAD = 256 * 2**20, 1000  # bytes; what a small map takes beside its text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +71,7 @@ class Experiment:
     def __post_init__(self) -> None:
         for name in ("setups", "map_files", "tasks", "machine_files", "methods"):
             _check_strings(name, getattr(self, name))
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError(f"name={self.name!r}: must be a word")
+        _check_name(self.name)
         for setup in self.setups:
             parse_recipe(setup)
         for task in self.tasks:
@@ -75,6 +79,7 @@ class Experiment:
         for name, high in (("maps", 10**6), ("seeds", 10**6), ("steps", 2**53)):
             check_whole(name, getattr(self, name), 1, high)
         check_whole("size", self.size, 3, 10_000)
+        _check_text(self.setups, self.maps, self.size)
         check_whole("root_seed", self.root_seed, 0, 2**64 - 1)
         Profile.named(self.profile)
         check_choice("metric", self.metric, METRICS)
@@ -83,10 +88,18 @@ class Experiment:
         check_number("scale", self.scale, 1e-100, 1e100)
         if self.optimism is not None:
             check_number("optimism", self.optimism, -1e6, 1e6)
+        if not isinstance(self.learner, LearnerConfig):
+            raise ConfigError(
+                f"learner={shown(self.learner)}: must be a LearnerConfig, such as LearnerConfig(tick=1000)"
+            )
+        if not isinstance(self.terminal_rewards, Mapping):
+            raise ConfigError(
+                f"terminal_rewards={shown(self.terminal_rewards)}: must be a table such as {{numeric = 100}}"
+            )
         for kind, reward in self.terminal_rewards.items():
             check_choice("terminal_rewards", kind, KINDS)
             if isinstance(reward, str) and critical_factor(reward) is None:
-                raise ConfigError(f"terminal_rewards.{kind}={reward!r}: must be a number, or such as '1.1 R*'")
+                raise ConfigError(f"terminal_rewards.{kind}={shown(reward)}: must be a number, or such as '1.1 R*'")
             if not isinstance(reward, str):
                 check_number(f"terminal_rewards.{kind}", reward)
         if not self.setups and not self.map_files:
@@ -95,16 +108,16 @@ class Experiment:
             raise ConfigError("no tasks: give tasks or machine_files")
         if not isinstance(self.rotate, bool) or (self.rotate and self.tasks and self.machine_files):
             raise ConfigError(
-                f"rotate={self.rotate!r}: must be true or false, and true for tasks or files, not for both"
+                f"rotate={shown(self.rotate)}: must be true or false, and true for tasks or files, not for both"
             )
         if not self.methods:
             raise ConfigError("no methods: give a list such as ['crm-bool']")
         methods = [Method.parse(label) for label in self.methods]
         for method in methods:
             if self.tasks and method.kind is None:
-                raise ConfigError(f"method {method.label!r} names no kind, but tasks {self.tasks} need one")
+                raise ConfigError(f"method {shown(method.label)} names no kind, but tasks {shown(self.tasks)} need one")
             if not self.tasks and method.kind is not None:
-                raise ConfigError(f"method {method.label!r} names a kind, but machines from files have their own")
+                raise ConfigError(f"method {shown(method.label)} names a kind, but machines from files have their own")
         _check_spelling("setups", [parse_recipe(setup) for setup in self.setups], self.setups)
         _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)
         _check_spelling("methods", [method.label for method in methods], self.methods)
@@ -114,7 +127,7 @@ class Experiment:
         """Read a TOML file; see `suites.read_experiment`."""
         from fastrm.experiments.suites import read_experiment
 
-        return read_experiment(Path(path), reference)
+        return read_experiment(Path(check_path(path, ConfigError)), reference)
 
     @classmethod
     def named(cls, name: str, reference: str | Path | None = None) -> Experiment:
@@ -136,9 +149,35 @@ def critical_factor(reward: float | str) -> float | None:
     return None if match is None else float(match[1])
 
 
+def _check_name(name: object) -> None:
+    """Refuse a name that result files cannot be called by."""
+    if not isinstance(name, str) or not name or not is_plain(name) or name != name.strip():
+        raise ConfigError(f"name={shown(name)}: must be a word of printable characters")
+    if "/" in name or "\\" in name or name in (".", ".."):
+        raise ConfigError(f"name={shown(name)}: must not hold / or \\, as result files are named after it")
+    if len(name.encode(errors="replace")) > MAX_NAME:
+        raise ConfigError(f"name={shown(name)}: longer than {MAX_NAME} bytes, and result files are named after it")
+
+
+def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
+    """Refuse more maps than can be written out, before any is made: a plan holds the text of each."""
+    total = 0
+    for setup in setups:
+        fenced = parse_recipe(setup).layout != "open"
+        total += maps * ((4 if fenced else 1) * size * (size + 1) + MAP_OVERHEAD)
+    if total > MAX_MAP_TEXT:
+        raise ConfigError(
+            f"maps={maps}: maps of size {size} for {len(setups)} setups take {total // 2**20} MiB of text, more than "
+            f"{MAX_MAP_TEXT // 2**20}; lower maps or size, or make several experiments"
+        )
+
+
 def _check_strings(name: str, value: object) -> None:
     if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
-        raise ConfigError(f"{name}={value!r}: must be a list of strings")
+        raise ConfigError(f"{name}={shown(value)}: must be a list of strings")
+    for item in value:
+        if not is_plain(item) or len(item) > MAX_ITEM:
+            raise ConfigError(f"{name}: {shown(item)}: must be at most {MAX_ITEM} printable characters")
     if len(set(value)) < len(value):
         raise ConfigError(f"{name}: an item is given twice")
 
@@ -147,4 +186,4 @@ def _check_spelling(name: str, meant: Sequence[object], written: tuple[str, ...]
     """Refuse two spellings of the same thing, which would be run twice."""
     for k, item in enumerate(meant):
         if item in meant[:k]:
-            raise ConfigError(f"{name}: {written[meant.index(item)]!r} and {written[k]!r} are the same")
+            raise ConfigError(f"{name}: {shown(written[meant.index(item)])} and {shown(written[k])} are the same")

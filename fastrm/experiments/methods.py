@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self
 
-from fastrm.errors import ConfigError, did_you_mean
+from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, Kind
 
@@ -50,14 +50,16 @@ class Method:
         """Read a method's name, such as a result file has, whether or not its learner is known here."""
         name, at, optimism = str(label).partition("@")
         if at and not re.fullmatch(r"-?[0-9]{1,6}(\.[0-9]{1,6})?", optimism):
-            raise ConfigError(f"method {label!r}: write where values start as in {name}@0.5")
+            raise ConfigError(f"method {shown(label)}: write where values start as in {name[:40]}@0.5")
         algo, _, rest = name.partition("-")
         shaping = rest == "rs" or rest.startswith("rs-")
         kind = rest.removeprefix("rs").removeprefix("-") if shaping else rest
         if kind and kind not in SHORT_KINDS:
             raise _unknown(label)
         if at and shaping:
-            raise ConfigError(f"method {label!r}: shaping moves the values themselves; leave out -rs or @{optimism}")
+            raise ConfigError(
+                f"method {shown(label)}: shaping moves the values themselves; leave out -rs or @{optimism}"
+            )
         return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind), optimism=float(optimism) if at else None)
 
     @property
@@ -80,7 +82,8 @@ def _unknown(label: object) -> ConfigError:
     algos = registry.names()
     known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in SHORT_KINDS]
     return ConfigError(
-        f"method {label!r} is unknown{did_you_mean(str(label), known)}; write {', '.join(algos[:-1])} or {algos[-1]}, "
+        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; "
+        f"write {', '.join(algos[:-1])} or {algos[-1]}, "
         f"then -rs for shaping, then -{', -'.join(SHORT_KINDS)}, then @0.5 for a start"
     )
 

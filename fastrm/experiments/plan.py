@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
@@ -70,7 +71,7 @@ class Plan:
         methods = tuple(Method.parse(label) for label in experiment.methods)
         wanted = {method.kind for method in methods} - {None}
         names = [(setup, name) for setup, name, _ in grids]
-        if twice := [name for name in names if names.count(name) > 1]:
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
         tasks: list[tuple[str, Machines]] = [
             (task, {kind: _machines(experiment, task, kind, grids) for kind in KINDS if kind in wanted})

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError, FastrmError, did_you_mean
+from fastrm.errors import ConfigError, FastrmError, did_you_mean, shown
 from fastrm.experiments.experiment import Experiment
-from fastrm.textfile import read_text
+from fastrm.textfile import check_path, printable, read_text
 
 SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suites")
 """Where experiment files and maps lie, in a checkout and in an installed package."""
+MAX_BYTES = 2**20  # of an experiment file
 REFERENCE = "$REFERENCE"
 """How a TOML file names the folder of the published data."""
 
@@ -34,7 +35,7 @@ def read_suite(name: str, reference: str | Path | None = None, **changes: int | 
         return [_experiment(path, table, reference, changes)]
     parts = table["series"]
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise ConfigError(f"{name}: series={parts!r}: must be a list of suites")
+        raise ConfigError(f"{name}: series={shown(parts)}: must be a list of suites")
     return [read_experiment(find_suite(part), reference, **changes) for part in parts]
 
 
@@ -46,7 +47,7 @@ def read_experiment(path: Path, reference: str | Path | None = None, **changes: 
     """
     table = _read_toml(path)
     if "series" in table:
-        raise ConfigError(f"{path}: a series of suites; run its parts: {table['series']}")
+        raise ConfigError(f"{printable(str(path))}: a series of suites; run its parts: {shown(table['series'])}")
     return _experiment(path, table, reference, changes)
 
 
@@ -67,7 +68,7 @@ def _experiment(
             raise ConfigError("no methods: give a list such as ['crm-bool']")
         return Experiment(**keys, learner=learner)
     except FastrmError as problem:
-        raise ConfigError(f"{path}: {problem}") from None
+        raise ConfigError(f"{printable(str(path))}: {problem}") from None
 
 
 def suite_file(name: str) -> Path:
@@ -77,14 +78,16 @@ def suite_file(name: str) -> Path:
 
 def find_suite(name: str) -> Path:
     """Return the file of a suite, or the path of a TOML file itself."""
+    check_path(name, ConfigError)
     if Path(name).suffix == ".toml":
         return Path(name)
     suites = {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
-    if name not in suites:
+    if str(name) not in suites:
         raise ConfigError(
-            f"suite {name!r} is unknown{did_you_mean(name, suites)}; there are {_list(suites)}; or give a .toml"
+            f"suite {shown(name)} is unknown{did_you_mean(str(name), suites)}; "
+            f"there are {_list(suites)}; or give a .toml"
         )
-    return suites[name]
+    return suites[str(name)]
 
 
 def _locate(name: str, folder: Path, reference: str | Path | None) -> str:
@@ -103,6 +106,8 @@ def reference_folder(named: str | Path | None = None) -> Path:
         When it is not named or not there.
     """
     chosen = named or os.environ.get("FASTRM_REFERENCE")
+    if named is not None:
+        check_path(named, ConfigError)
     if not chosen:
         raise ConfigError(
             "the published data of the reference implementation is needed: name its folder, or set FASTRM_REFERENCE"
@@ -114,20 +119,22 @@ def reference_folder(named: str | Path | None = None) -> Path:
 
 def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     """Read a TOML file and the one it builds on; tables are merged key by key."""
-    text = read_text(path, ConfigError)
+    text, source = read_text(path, ConfigError, MAX_BYTES), printable(str(path))
     try:
         table = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{source}: not an experiment: too deeply nested") from None
     except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"{path}: not TOML: {problem}") from None
+        raise ConfigError(f"{source}: not TOML: {problem}") from None
     known = {f.name for f in fields(Experiment)} | {"base", "series"}
     for key in table:
         if key not in known:
-            raise ConfigError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}; there are {_list(known)}")
+            raise ConfigError(f"{source}: unknown key {shown(key)}{did_you_mean(key, known)}; there are {_list(known)}")
     if "base" not in table:
         return table
     base = table.pop("base")
     if is_base or not isinstance(base, str) or Path(base).name != base:
-        raise ConfigError(f"{path}: base={base!r}: must name a TOML file in this folder that has no base itself")
+        raise ConfigError(f"{source}: base={shown(base)}: must name a TOML file in this folder that has no base itself")
     below = _read_toml(path.parent / base, is_base=True)
     for key, value in table.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):
@@ -138,10 +145,10 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
 def _learner(table: Any) -> LearnerConfig:
     known = {f.name for f in fields(LearnerConfig)}
     if not isinstance(table, dict):
-        raise ConfigError(f"learner={table!r}: must be a table")
+        raise ConfigError(f"learner={shown(table)}: must be a table")
     for key in table:
         if key not in known:
-            raise ConfigError(f"unknown key 'learner.{key}'{did_you_mean(key, known)}; there are {_list(known)}")
+            raise ConfigError(f"unknown key 'learner.{key[:40]}'{did_you_mean(key, known)}; there are {_list(known)}")
     return LearnerConfig(**table)
 
 
