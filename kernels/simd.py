@@ -15,14 +15,18 @@ from numba.extending import intrinsic
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS, TINY
 
 _INDEX = ir.IntType(32)
+_DOUBLE = ir.DoubleType()
 
 
 def _doubles(count):
-    return ir.VectorType(ir.DoubleType(), count)
+    return ir.VectorType(_DOUBLE, count)
 
 
 class _Builder:
-    """The vector operations used below, on top of an LLVM builder."""
+    """The vector operations used below, on top of an LLVM builder.
+
+    Loads and offsets name the type of the element: LLVM's pointers no longer carry one, and llvmlite's will not.
+    """
 
     def __init__(self, context, builder, signature, arguments):
         self.context, self.builder = context, builder
@@ -32,11 +36,14 @@ class _Builder:
         """Return the address of the data of array argument k."""
         return self.context.make_array(self.types[k])(self.context, self.builder, value=self.arguments[k]).data
 
+    def element(self, data, offset):
+        return self.builder.gep(data, [offset], source_etype=_DOUBLE)
+
     def address(self, data, offset, count):
-        return self.builder.bitcast(self.builder.gep(data, [offset]), _doubles(count).as_pointer())
+        return self.builder.bitcast(self.element(data, offset), _doubles(count).as_pointer())
 
     def load(self, data, offset, count=BLOCK):
-        return self.builder.load(self.address(data, offset, count), align=8)
+        return self.builder.load(self.address(data, offset, count), align=8, typ=_doubles(count))
 
     def store(self, vector, data, offset):
         self.builder.store(vector, self.address(data, offset, BLOCK), align=8)
@@ -45,7 +52,7 @@ class _Builder:
         """Load two doubles that do not lie side by side."""
         vector = ir.Constant(_doubles(2), ir.Undefined)
         for k, offset in enumerate((first, second)):
-            value = self.builder.load(self.builder.gep(data, [offset]))
+            value = self.builder.load(self.element(data, offset), typ=_DOUBLE)
             vector = self.builder.insert_element(vector, value, ir.Constant(_INDEX, k))
         return vector
 

@@ -1,0 +1,35 @@
+"""The vector operations do not rest on what newer versions of LLVM and llvmlite take away."""
+
+import numba
+import pytest
+from llvmlite import binding, ir
+
+from fastrm.kernels import simd
+
+
+def parsed(use):
+    """Return the LLVM IR of a function that `use` writes, given pointers without a type, as LLVM reads it."""
+    module = ir.Module()
+    arguments = [ir.PointerType(), ir.IntType(64), ir.IntType(64)]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), "use")
+    builder = ir.IRBuilder(function.append_basic_block())
+    use(simd._Builder(None, builder, numba.void(), []), *function.args)
+    builder.ret_void()
+    return str(binding.parse_assembly(str(module)))
+
+
+OPERATIONS = {
+    "load": (lambda b, data, first, second: b.load(data, first), "load <4 x double>"),
+    "store": (lambda b, data, first, second: b.store(b.load(data, first), data, second), "store <4 x double>"),
+    "pair": (lambda b, data, first, second: b.pair(data, first, second), "load double"),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_vectors_are_read_and_written_through_pointers_without_a_type(name):
+    use, line = OPERATIONS[name]
+    if not getattr(ir.types, "opaque_pointers_enabled", True):  # llvmlite 0.44 turns them on by a variable
+        pytest.skip("this llvmlite has no pointers without a type")
+    text = parsed(use)
+    assert line in text
+    assert "getelementptr double" in text
