@@ -11,16 +11,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numba
+from numba.core.cpu import CPUTargetOptions
 
 from fastrm.kernels._cache import MachineCode
 from fastrm.kernels._folder import cache_folder, renew
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+if hasattr(CPUTargetOptions, "_nrt"):  # private, so it may go; Numba refuses an option that it does not know
+    _OPTIONS["_nrt"] = False  # kernels allocate nothing, and need not count references
 
 _folder_in_use = [None]
 
 
 def jit(function):
     """Compile a kernel: GIL released, no division checks, no fast-math, so that results are the same to the bit."""
-    kernel = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    kernel = numba.njit(**_OPTIONS)(function)
     if _folder_in_use[0] is not None:
         kernel._cache = MachineCode(function, _folder_in_use[0])
     return kernel
@@ -28,7 +33,7 @@ def jit(function):
 
 def part(function):
     """Compile a piece of a kernel: as `jit`, and always inlined into the kernel that uses it."""
-    return numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+    return numba.njit(**_OPTIONS, forceinline=True)(function)
 
 
 @contextmanager
