@@ -1,4 +1,4 @@
-"""Check that the wheel holds every tracked module and that fastrm imports however it was installed.
+"""Check that wheel and sdist hold every tracked file and that fastrm imports however it was installed.
 
 Run inside a virtual environment that has fastrm's dependencies; new environments borrow them through a .pth file.
 """
@@ -6,6 +6,7 @@ Run inside a virtual environment that has fastrm's dependencies; new environment
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import venv
 import zipfile
@@ -33,6 +34,21 @@ def tracked_modules():
     return {inside[name.partition("/")[0]] + "/" + name.partition("/")[2] for name in files}
 
 
+def check_sdist(clone, work):
+    """Build the sdist, compare it with the checkout, and return the folder it unpacks to."""
+    must(sys.executable, "-m", "build", "--sdist", "--outdir", work, clone, cwd=work)
+    (sdist,) = work.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(work / "sdist", filter="data")
+    (unpacked,) = (work / "sdist").iterdir()
+    tracked = [name for name in must("git", "ls-files", cwd=clone).splitlines() if not name.startswith(".git")]
+    missing = [name for name in tracked if not (unpacked / name).is_file()]
+    if missing:
+        sys.exit(f"the sdist lacks {missing}; MANIFEST.in says what it holds")
+    print(f"{sdist.name} holds all {len(tracked)} tracked files")
+    return unpacked
+
+
 def borrowed_packages(work):
     """Make a folder that shows this environment's packages, but not its own install of fastrm."""
     folder = work / "packages"
@@ -56,7 +72,8 @@ def main():
         work = Path(name)
         clone = work / "clone"
         must("git", "clone", "-q", ROOT, clone, cwd=work)
-        must(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", work, clone, cwd=work)
+        unpacked = check_sdist(clone, work)
+        must(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", work, unpacked, cwd=work)
         (wheel,) = work.glob("*.whl")
         missing = tracked_modules() - set(zipfile.ZipFile(wheel).namelist())
         if missing:
