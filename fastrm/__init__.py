@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         FastrmWarning as FastrmWarning,
         MachineError as MachineError,
         MapError as MapError,
+        MissingExtra as MissingExtra,
         StoreError as StoreError,
     )
     from fastrm.exact import (
@@ -56,7 +57,15 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "config": ("LearnerConfig", "Profile"),
-        "errors": ("ConfigError", "FastrmError", "FastrmWarning", "MachineError", "MapError", "StoreError"),
+        "errors": (
+            "ConfigError",
+            "FastrmError",
+            "FastrmWarning",
+            "MachineError",
+            "MapError",
+            "MissingExtra",
+            "StoreError",
+        ),
         "worlds": ("GridMap",),
         "machines": ("RewardMachine", "task"),
         "problems": ("Problem", "compile"),

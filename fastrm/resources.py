@@ -6,13 +6,15 @@ A container or a batch system gives a process less than the machine has: by a co
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path, PurePosixPath
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 try:
     import resource
@@ -23,7 +25,10 @@ UNKNOWN_MEMORY = 4 << 30
 """What to reckon with where the system does not say."""
 
 _P = ParamSpec("_P")
-_T = TypeVar("_T")
+_T = TypeVar("_T", bound="HasBytes")
+_MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes")
+_CORE_QUOTAS = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+"""Files of control groups, as version 2 and version 1 call them."""
 _GROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
 
@@ -34,7 +39,21 @@ def usable_memory() -> int:
     >>> usable_memory() > 0
     True
     """
-    return min([_physical_memory(), *_group_limits("memory", ("memory.max", "memory.limit_in_bytes")), *_ulimits()])
+    limits = [word for name in _MEMORY_LIMITS for (word,) in _group_settings("memory", name)]
+    return min([_physical_memory(), *map(int, filter(str.isdigit, limits)), *_ulimits()])  # else "max"
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may keep busy: those it is bound to, and no more than its groups' quotas."""
+    if hasattr(os, "process_cpu_count"):  # from Python 3.13
+        bound = os.process_cpu_count() or 1
+    elif hasattr(os, "sched_getaffinity"):
+        bound = len(os.sched_getaffinity(0))
+    else:
+        bound = os.cpu_count() or 1
+    quotas = [words for names in _CORE_QUOTAS for words in _group_settings("cpu", *names)]
+    cores = [int(q) / int(p) for q, p in quotas if q.isdigit() and p.isdigit() and int(q) and int(p)]  # else no quota
+    return max(1, min([bound, *map(math.ceil, cores)]))
 
 
 def _physical_memory() -> int:
@@ -51,37 +70,38 @@ def _ulimits() -> Iterator[int]:
             yield limit
 
 
-def _group_limits(controller: str, names: tuple[str, ...]) -> Iterator[int]:
-    """Yield the limits of our control groups and of all that they are in; files are named as in version 2 and 1."""
-    for folder in group_folders(controller):
-        for name in names:
-            try:
-                text = (folder / name).read_text()
-            except (OSError, UnicodeDecodeError):
-                continue
-            if text.strip().isdigit():  # else "max"
-                yield int(text)
+def _group_settings(controller: str, *names: str) -> Iterator[list[str]]:
+    """Yield the words in some files of our control groups, and of all groups that they are in."""
+    for folder in _group_folders(controller):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            words = [word for name in names for word in (folder / name).read_text().split()]
+            if len(words) == (2 if controller == "cpu" else 1):
+                yield words
 
 
-def group_folders(controller: str) -> Iterator[Path]:
+def _group_folders(controller: str) -> Iterator[Path]:
     """Yield the folders of our control groups, from the innermost to the root; a container sees only its own."""
-    try:
+    lines: list[str] = []
+    with contextlib.suppress(OSError, UnicodeDecodeError):
         lines = _MEMBERSHIP.read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
     for line in lines:
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+        number, controllers, path = (*line.split(":", 2), "", "")[:3]
         if number == "0" or controller in controllers.split(","):
-            root = _GROUPS if number == "0" else _GROUPS / controllers
+            root = _GROUPS if number == "0" else _GROUPS / controller
             inside = PurePosixPath(path.lstrip("/"))
             yield from (root / group for group in (inside, *inside.parents) if ".." not in group.parts)
 
 
-def remember(
-    size_of: Callable[[_T], int], most: int = 64, share: float = 0.05
-) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Let a function keep its latest results, which are worth `size_of` bytes each: so many, within a share of memory.
+class HasBytes(Protocol):
+    """Something large."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes it takes."""
+
+
+def remember(most: int = 64, share: float = 0.05) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Let a function keep its latest results: so many, within a share of the memory.
 
     The last one is always kept. The arguments must be hashable.
     """
@@ -101,7 +121,7 @@ def remember(
             with lock:
                 kept[key] = value
                 room = share * usable_memory()
-                while len(kept) > most or (len(kept) > 1 and sum(map(size_of, kept.values())) > room):
+                while len(kept) > most or (len(kept) > 1 and sum(value.nbytes for value in kept.values()) > room):
                     kept.popitem(last=False)
             return value
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
-from fastrm.errors import FastrmError, shown
+from fastrm.errors import FastrmError, printable, shown
 
 MAX_BYTES = 128 * 1024 * 1024  # a 10 000 x 10 000 map still fits
 
@@ -17,12 +18,11 @@ def read_text(path: str | Path, error: type[FastrmError], at_most: int = MAX_BYT
     """Return the text of a file, or raise `error` with one line that names the file and the cure."""
     name = printable(check_path(path, error))
     try:
-        data = _read_regular(path, at_most + 1)
+        with open_regular(path, error, "a text file") as file:
+            data = file.read(at_most + 1)
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise error(f"{name}: cannot be read: {reason}") from None
-    if data is None:
-        raise error(f"{name}: cannot be read: not a regular file; give a text file")
     if len(data) > at_most:
         raise error(f"{name}: larger than {at_most // 2**20} MiB; give a text file")
     return decode_text(data, name, error)
@@ -43,15 +43,6 @@ def check_path(path: object, error: type[FastrmError]) -> str:
     return str(path)
 
 
-def printable(text: str) -> str:
-    r"""Return a text whole, what would act on a terminal escaped.
-
-    >>> printable("map\x1b[31m.txt")
-    'map\\x1b[31m.txt'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
-
-
 def exists(path: str | Path) -> bool:
     """Say whether there is a file; names too long for one, or that no file can have, name none."""
     try:
@@ -60,14 +51,13 @@ def exists(path: str | Path) -> bool:
         return False
 
 
-def _read_regular(path: str | Path, at_most: int) -> bytes | None:
-    """Return the first bytes of a regular file, None for a device, a pipe or a folder, which could go on for ever."""
+def open_regular(path: str | Path, error: type[FastrmError], wanted: str) -> BinaryIO:
+    """Open a regular file for reading; a pipe would make the reader wait, and a device never ends."""
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
-        return None
-    with os.fdopen(number, "rb") as file:
-        return file.read(at_most)
+        raise error(f"{printable(str(path))}: a folder, pipe or device; give {wanted}")
+    return os.fdopen(number, "rb")
 
 
 def decode_text(data: bytes, source: str, error: type[FastrmError]) -> str:

@@ -75,7 +75,7 @@ def run_one(experiment: Experiment, arguments: argparse.Namespace) -> int:
     shard = parse_shard(arguments.shard)
     out = arguments.out or default_path(experiment.name, shard)
     if arguments.dry_run:
-        print_forecast(plan, out)
+        print_forecast(plan, out, arguments.workers)
         return 0
     with progress_bar(quiet=arguments.quiet) as report:
         try:
@@ -151,12 +151,12 @@ def _tell(results: Results, folder: Path, quiet: bool) -> Path:
     return path
 
 
-def print_forecast(plan: Plan, out: Path) -> None:
+def print_forecast(plan: Plan, out: Path, workers: int | None = None) -> None:
     """Print what a plan would run, how long it would take and how large the file would be, from a short calibration."""
     from rich.console import Console
 
-    from fastrm.experiments import work
-    from fastrm.results import usable_cores
+    from fastrm.experiments import peak_bytes, work
+    from fastrm.resources import usable_cores
 
     console = Console(highlight=False)
     calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, 10 * plan.learner.tick))
@@ -164,13 +164,18 @@ def print_forecast(plan: Plan, out: Path) -> None:
     begun = time.perf_counter()
     work(calibration.to_json(), range(calibration.count))
     per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
-    steps, cores = plan.count * plan.steps, usable_cores()
+    steps, cores = plan.count * plan.steps, workers or usable_cores()
     size = plan.count * (300 + 12 * len(plan.step))
     console.print(
         f"{len(plan.grids)} maps x {len(plan.tasks)} tasks x {len(plan.methods)} methods x {plan.seeds} seeds = "
         f"{plan.count} runs of {plan.steps:,} steps: {steps / 1e9:.3g} billion steps"
     )
-    console.print(f"about {steps * per_step / cores:.0f} s on {cores} cores, at most {size / 1e6:.1f} MB in {out}")
+    seconds, memory = steps * per_step / cores, peak_bytes(plan, cores)
+    console.print(
+        f"about {seconds:.0f} s on {cores} cores, {memory / 1e6:.0f} MB of memory for what is learned, "
+        f"at most {size / 1e6:.1f} MB in {out}",
+        soft_wrap=True,
+    )
     for setup, name, _ in plan.grids:
         console.print(f"  map {setup} {name}")
     console.print(

@@ -1,6 +1,6 @@
 """Which runs, and getting them done: experiments, plans, batches, and the ways to run them in parallel."""
 
-from fastrm.experiments.batches import work
+from fastrm.experiments.batches import peak_bytes, work
 from fastrm.experiments.dispatch import Progress
 from fastrm.experiments.episode_logs import MONITOR_FILE, Monitor, read_monitor
 from fastrm.experiments.experiment import Experiment
@@ -11,6 +11,6 @@ from fastrm.experiments.suites import read_suite, reference_folder, suite_file
 
 __all__ = [
     "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress",
-    "merge", "method_of", "read_monitor", "read_suite", "reference_folder", "run", "suite_file", "work",
+    "merge", "method_of", "peak_bytes", "read_monitor", "read_suite", "reference_folder", "run", "suite_file", "work",
     "write_episodes",
 ]  # fmt: skip

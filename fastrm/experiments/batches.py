@@ -1,7 +1,11 @@
-"""The work of one batch: some runs of a plan in, their columns out. A pure function, the same on any worker."""
+"""The work of one batch: some runs of a plan in, their columns out. A pure function, the same on any worker.
+
+Runs of a batch learn side by side, as many as its worker has memory for.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +16,9 @@ from fastrm.arrays import Array
 from fastrm.errors import FastrmError
 from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
-from fastrm.learners import trained
-from fastrm.results import Frame, empty_frame, fill_in
+from fastrm.learners import SHARE_FOR_TABLES, Batch, trained
+from fastrm.resources import usable_memory
+from fastrm.results import MAX_ERROR, Frame, empty_frame, fill_in
 
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
 BATCH_RUNS = 500
@@ -33,6 +38,39 @@ def make_batches(plan: Plan, runs: Array) -> Iterator[list[int]]:
 def runs_per_batch(plan: Plan) -> int:
     """Return how many runs make a batch of about a second."""
     return max(1, min(BATCH_RUNS, BATCH_STEPS // plan.steps))
+
+
+def room_for(workers: int, memory: int | None = None) -> int:
+    """Return the bytes that each of some workers may fill with what runs learn; `memory` is that of this machine."""
+    return int(SHARE_FOR_TABLES * (memory or usable_memory())) // workers
+
+
+def bytes_of_largest_run(plan: Plan) -> int:
+    """Return the bytes that a run on the largest map changes on its way; runs that cannot begin take none."""
+    texts = [text for _, _, text in plan.grids]
+    grid, sizes = texts.index(max(texts, key=len)), [1]
+    for task, method in itertools.product(range(len(plan.tasks)), range(len(plan.methods))):
+        with contextlib.suppress(FastrmError):
+            problem = plan.problem(grid, task, method)
+            batch = Batch(
+                problem, plan.methods[method].algo, steps=plan.steps, seeds=(), config=plan.learner,
+                optimum=[1.0] * len(problem.machines),
+            )  # fmt: skip
+            sizes.append(batch.bytes_per_seed)
+    return max(sizes)
+
+
+def workers_that_fit(plan: Plan, workers: int) -> int:
+    """Return how many of some workers there is memory for, with a run each and the copy that it hands out."""
+    return max(1, min(workers, usable_memory() // (2 * bytes_of_largest_run(plan))))
+
+
+def peak_bytes(plan: Plan, workers: int) -> int:
+    """Return the bytes that runs will take at most when so many workers share this machine."""
+    size, runs = bytes_of_largest_run(plan), runs_per_batch(plan)
+    busy = min(workers_that_fit(plan, workers), -(-plan.count // runs))
+    at_once = max(1, min(runs, plan.seeds, room_for(workers) // size))
+    return busy * (at_once + 1) * size
 
 
 def work(
@@ -56,8 +94,8 @@ def work(
             reason = str(problem) if isinstance(problem, FastrmError) else f"{type(problem).__name__}: {problem}"
             grid, task, _, _ = plan.coordinates(runs[rows[0]])
             place = f"task {plan.tasks[task][0]} on map {plan.grids[grid][0]} {plan.grids[grid][1]}"
-            messages = frame["error"].astype("S200")
-            messages[rows] = " ".join(f"{place}: {reason}".split()).encode("ascii", "replace")[:200]
+            messages = frame["error"].astype(f"S{MAX_ERROR}")
+            messages[rows] = " ".join(f"{place}: {reason}".split()).encode("ascii", "replace")[:MAX_ERROR]
             frame["error"] = messages.astype(f"S{max(len(message) for message in messages)}")
     return frame, inside
 

@@ -27,9 +27,8 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-from fastrm.errors import ConfigError
-from fastrm.experiments.batches import work
-from fastrm.experiments.memory import room_for
+from fastrm.errors import ConfigError, MissingExtra
+from fastrm.experiments.batches import room_for, work
 from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
 from fastrm.learners import registry
@@ -102,7 +101,7 @@ def dask(means: Means) -> Iterator[Pool]:
     try:
         from distributed import Client, KilledWorker
     except ImportError:
-        raise ConfigError("a scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
+        raise MissingExtra("a scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
     try:
         client = Client(means.scheduler, timeout=CONNECT)
     except Exception as problem:  # whatever an address can be wrong with

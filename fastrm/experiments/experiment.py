@@ -14,6 +14,7 @@ from fastrm.errors import ConfigError, shown
 from fastrm.experiments.methods import Method
 from fastrm.machines import KINDS, check_task
 from fastrm.problems import METRICS, Metric
+from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
 from fastrm.worlds import parse_recipe
 
@@ -121,6 +122,7 @@ class Experiment:
         _check_spelling("setups", [parse_recipe(setup) for setup in self.setups], self.setups)
         _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)
         _check_spelling("methods", [method.label for method in methods], self.methods)
+        _check_file(self)
 
     @classmethod
     def load(cls, path: str | Path, reference: str | Path | None = None) -> Experiment:
@@ -169,6 +171,21 @@ def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
         raise ConfigError(
             f"maps={maps}: maps of size {size} for {len(setups)} setups take {total // 2**20} MiB of text, more than "
             f"{MAX_MAP_TEXT // 2**20}; lower maps or size, or make several experiments"
+        )
+
+
+def _check_file(experiment: Experiment) -> None:
+    """Refuse what no result file could hold: better now than after a day."""
+    maps = len(experiment.setups) * experiment.maps + len(experiment.map_files)
+    tasks = 1 if experiment.rotate else len(experiment.tasks) + len(experiment.machine_files)
+    runs, ticks = maps * tasks * len(experiment.methods) * experiment.seeds, experiment.steps // experiment.learner.tick
+    named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
+    names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
+    size = bytes_of_file(runs, ticks, names)
+    if size > MAX_BYTES:
+        raise ConfigError(
+            f"{runs} runs of {ticks} ticks make a file of {size / 2**30:.3g} GiB, and one holds at most "
+            f"{MAX_BYTES >> 30}; take fewer maps or seeds, a longer tick, or several experiments"
         )
 
 

@@ -274,11 +274,7 @@ def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
     return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
-def _size(problem: Problem) -> int:
-    return problem.nbytes
-
-
-@remember(_size)
+@remember()
 def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric, slip: float) -> Problem:
     return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric, slip)
 

@@ -19,13 +19,14 @@ from typing import Any
 
 from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError
+from fastrm.experiments.batches import workers_that_fit
 from fastrm.experiments.dispatch import Job, Progress, compute
 from fastrm.experiments.episode_logs import write_log
 from fastrm.experiments.executors import ISOLATIONS, Means
 from fastrm.experiments.experiment import Experiment
-from fastrm.experiments.memory import workers_that_fit
 from fastrm.experiments.plan import Plan
-from fastrm.results import Disk, Results, Store, load, merge_files, usable_cores
+from fastrm.resources import usable_cores
+from fastrm.results import Disk, Results, Store, load, merge_files
 
 MOST_REPAIRS = 3
 KILLED = 130

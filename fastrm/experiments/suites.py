@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError, FastrmError, did_you_mean, shown
+from fastrm.errors import ConfigError, FastrmError, did_you_mean, printable, shown
 from fastrm.experiments.experiment import Experiment
-from fastrm.textfile import check_path, printable, read_text
+from fastrm.textfile import check_path, read_text
 
 SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suites")
 """Where experiment files and maps lie, in a checkout and in an installed package."""

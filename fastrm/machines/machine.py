@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self, Unpack
 
 from fastrm.checks import check_choice, check_known, check_number
-from fastrm.errors import ConfigError, MachineError, place, shown
+from fastrm.errors import ConfigError, MachineError, place, printable, shown
 from fastrm.machines import ltlf, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
@@ -20,7 +20,7 @@ from fastrm.machines.language.expressions import constant
 from fastrm.machines.language.tokens import fault
 from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
 from fastrm.machines.soundness import structural_faults
-from fastrm.textfile import printable, read_text
+from fastrm.textfile import read_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_object
 
 

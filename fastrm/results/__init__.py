@@ -11,8 +11,8 @@ from fastrm.results.intervals import (
     interval_of_mean,
     interval_of_share,
 )
-from fastrm.results.provenance import describe_machine, git_commit, usable_cores
-from fastrm.results.schema import Frame, Runs, empty_frame, fill_in
+from fastrm.results.provenance import describe_machine, git_commit
+from fastrm.results.schema import MAX_BYTES, MAX_ERROR, Frame, Runs, bytes_of_file, empty_frame, fill_in
 from fastrm.results.stats import (
     band,
     censored_percentile,
@@ -22,8 +22,8 @@ from fastrm.results.store import Store, merge_files
 from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
-    "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "band", "by_map",
-    "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit", "interval_of", "interval_of_gap",
-    "interval_of_mean", "interval_of_share", "load", "merge_files", "permutation_p", "to_csv", "to_latex",
-    "usable_cores",
+    "MAX_BYTES", "MAX_ERROR", "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "band",
+    "by_map", "bytes_of_file", "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit",
+    "interval_of", "interval_of_gap", "interval_of_mean", "interval_of_share", "load", "merge_files", "permutation_p",
+    "to_csv", "to_latex",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ import secrets
 import socket
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 from fastrm.errors import DiskError, StoreError
 
@@ -22,15 +21,6 @@ _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.ENOSYS, errno
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _NOTE = b"process "
 _ATTEMPTS = 100
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading; a pipe would make the reader wait, and a device never ends."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise StoreError(f"{path}: a folder, pipe or device; name a result file")
-    return os.fdopen(descriptor, "rb")
 
 
 class Disk:

@@ -20,9 +20,20 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import StoreError
-from fastrm.results.disk import open_file
-from fastrm.results.schema import COORDINATES, NUMBERS, PER_RUN, PER_TICK, SCHEMA, VARIABLES, Frame, Runs, blank
+from fastrm.results.schema import (
+    COORDINATES,
+    MAX_BYTES,
+    NUMBERS,
+    PER_RUN,
+    PER_TICK,
+    SCHEMA,
+    VARIABLES,
+    Frame,
+    Runs,
+    blank,
+)
 from fastrm.results.validation import check_column, check_dataset, read_attributes, read_schema
+from fastrm.textfile import open_regular
 
 Columns = Mapping[str, Array]
 
@@ -32,7 +43,6 @@ _CONTROLS = bytes(range(32)) + b"\x7f"
 _AS_PLAIN_TEXT = bytes.maketrans(_CONTROLS, b"?" * len(_CONTROLS))
 _MAGIC = b"\n#fastrm-blake2b:"
 _FOOTER = len(_MAGIC) + 65
-_MAX_BYTES = 4 << 30
 
 
 def seal(image: bytes) -> bytes:
@@ -232,8 +242,8 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
         raise StoreError(f"{source}: lacks {', '.join(sorted(missing))}")
     shapes = {name: dataset.shape for name, dataset in found.items()}
     sizes = {name: max(dataset.dtype.itemsize, 1) for name, dataset in found.items()}
-    if sum(math.prod(shape or ()) * sizes[name] for name, shape in shapes.items()) > _MAX_BYTES:
-        raise StoreError(f"{source}: claims more than {_MAX_BYTES >> 30} GiB of data")
+    if sum(math.prod(shape or ()) * sizes[name] for name, shape in shapes.items()) > MAX_BYTES:
+        raise StoreError(f"{source}: claims more than {MAX_BYTES >> 30} GiB of data")
     for name, dataset in found.items():
         check_dataset(name, dataset, source)
     (runs,), (ticks,) = shapes["run"], shapes["tick"]
@@ -252,9 +262,9 @@ def reread_image(path: Path) -> bytes:
 def read_file(path: Path) -> bytes:
     """Read a whole file."""
     try:
-        with open_file(path) as file:
-            if os.fstat(file.fileno()).st_size > _MAX_BYTES:
-                raise StoreError(f"{path}: larger than {_MAX_BYTES >> 30} GiB; not a fastrm result file")
+        with open_regular(path, StoreError, "a result file") as file:
+            if os.fstat(file.fileno()).st_size > MAX_BYTES:
+                raise StoreError(f"{path}: larger than {MAX_BYTES >> 30} GiB; not a fastrm result file")
             return file.read()
     except OSError as problem:
         raise StoreError(f"{path}: cannot be read: {problem.strerror or problem}") from None

@@ -125,6 +125,20 @@ PER_RUN = tuple(variable.name for variable in VARIABLES if variable.per == "run"
 PER_TICK = tuple(variable.name for variable in VARIABLES if variable.per == "tick")
 
 
+MAX_BYTES = 4 << 30
+"""What a result file may hold, uncompressed: it is built and checked in memory."""
+MAX_ERROR = 200
+"""Bytes of the message of a run that failed."""
+
+
+def bytes_of_file(runs: int, ticks: int, names: int) -> int:
+    """Return the most bytes that a result file holds, uncompressed, where the names of a run take so many."""
+    sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # beside the variables a run has a number, a seed, and shaping
+    for variable in VARIABLES:
+        sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(variable.dtype).itemsize
+    return runs * (sizes["run"] + ticks * sizes["tick"]) + 16 * ticks
+
+
 def blank(variable: Variable, runs: int, ticks: int, dtype: Any = None) -> Array:
     """Return a column of a variable's missing value."""
     shape = (runs,) if variable.per == "run" else (runs, ticks)

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.checks import check_whole
-from fastrm.errors import MapError, place, shown
-from fastrm.textfile import decode_text, printable, read_text
+from fastrm.errors import MapError, place, printable, shown
+from fastrm.textfile import decode_text, read_text
 from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
 from fastrm.worlds.recipes import APPENDIX, parse_setup

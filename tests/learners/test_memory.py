@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, GridMap, RewardMachine, compile, resources, train_many
-from fastrm.experiments import Plan, memory, work
+from fastrm.experiments import Plan, batches, work
 from fastrm.learners import Batch, registry, training
 
 from tiny_experiment import experiment
@@ -18,7 +18,7 @@ def problem():
 
 def limit(monkeypatch, memory_of_machine):
     monkeypatch.setattr(training, "usable_memory", lambda: memory_of_machine)
-    monkeypatch.setattr(memory, "usable_memory", lambda: memory_of_machine)
+    monkeypatch.setattr(batches, "usable_memory", lambda: memory_of_machine)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_runs_are_the_same_however_many_learn_at_once(algo, problem, monkeypatch
 
 def test_a_batch_of_an_experiment_keeps_to_its_room(group_sizes):
     plan = Plan.of(experiment(seeds=5, methods=("hrm-num",), tasks=("a-b",)))
-    size = memory.bytes_of_largest_run(plan)
+    size = batches.bytes_of_largest_run(plan)
     plain, _ = work(plan.to_json(), range(plan.count))
     assert max(group_sizes) == 5
     group_sizes.clear()
@@ -93,19 +93,19 @@ def test_a_run_that_does_not_fit_is_recorded_with_the_reason(monkeypatch):
 
 def test_fewer_workers_are_taken_where_a_run_fills_the_memory(monkeypatch):
     plan = Plan.of(experiment())
-    size = memory.bytes_of_largest_run(plan)
+    size = batches.bytes_of_largest_run(plan)
     limit(monkeypatch, 5 * size)
-    assert memory.workers_that_fit(plan, 8) == 2
+    assert batches.workers_that_fit(plan, 8) == 2
     limit(monkeypatch, size)
-    assert memory.workers_that_fit(plan, 8) == 1
+    assert batches.workers_that_fit(plan, 8) == 1
 
 
 def test_the_forecast_of_memory_is_that_of_the_groups(monkeypatch):
     plan = Plan.of(experiment(seeds=5))
-    size = memory.bytes_of_largest_run(plan)
-    assert memory.peak_bytes(plan, 1) == 6 * size
+    size = batches.bytes_of_largest_run(plan)
+    assert batches.peak_bytes(plan, 1) == 6 * size
     limit(monkeypatch, 8 * size)  # half of it for tables
-    assert memory.peak_bytes(plan, 1) == 5 * size
+    assert batches.peak_bytes(plan, 1) == 5 * size
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_cache_forgets_the_oldest_when_it_grows_too_large(monkeypatch):
     made = []
     monkeypatch.setattr(resources, "usable_memory", lambda: 10_000)
 
-    @resources.remember(lambda array: array.nbytes, most=4, share=0.1)
+    @resources.remember(most=4, share=0.1)
     def make(n):
         made.append(n)
         return np.zeros(n, dtype=np.uint8)

@@ -25,7 +25,7 @@ def test_only_regular_files_are_read(kind, tmp_path):
     words = [sys.executable, "-m", "fastrm.bench", "info", path]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"fastrm: {path}: a folder, pipe or device; name a result file\n"
+    assert done.stderr == f"fastrm: {path}: a folder, pipe or device; give a result file\n"
 
 
 @pytest.mark.parametrize("name", ["\0", "a\0b", "x" * 5000, ""])

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from fastrm.results import usable_cores
+from fastrm import resources
+from fastrm.resources import usable_cores
 
 
 def write(root, files):
@@ -40,20 +41,25 @@ def bound_to_eight(monkeypatch):
         ("0::/job", {"job/cpu.max": "0 0"}, 8),
     ],
 )
-def test_cores_are_those_bound_to_and_no_more_than_the_quota(groups, files, cores, bound_to_eight, tmp_path):
+def test_cores_are_those_bound_to_and_no_more_than_the_quota(
+    groups, files, cores, bound_to_eight, tmp_path, monkeypatch
+):
     proc = write(tmp_path / "proc", {"cgroup": groups})
     write(tmp_path / "sys", files)
     (tmp_path / "sys").mkdir(exist_ok=True)
-    assert usable_cores(proc, tmp_path / "sys") == cores
+    monkeypatch.setattr(resources, "_MEMBERSHIP", proc)
+    monkeypatch.setattr(resources, "_GROUPS", tmp_path / "sys")
+    assert usable_cores() == cores
 
 
 def test_a_system_without_control_groups_or_affinity_counts_its_cores(monkeypatch, tmp_path):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.delattr(os, "process_cpu_count", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    assert usable_cores(tmp_path / "none", tmp_path) == 5
+    monkeypatch.setattr(resources, "_MEMBERSHIP", tmp_path / "none")
+    assert usable_cores() == 5
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert usable_cores(tmp_path / "none", tmp_path) == 1
+    assert usable_cores() == 1
 
 
 def test_a_run_uses_the_cores_it_is_bound_to(monkeypatch, tmp_path):
