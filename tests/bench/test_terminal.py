@@ -1,14 +1,15 @@
 """What files and arguments are called is shown in a terminal and in pictures, never obeyed."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 
 from fastrm import Experiment, LearnerConfig, load, run
 from fastrm.bench.__main__ import main
 from fastrm.bench.console import print_summary
+from fastrm.experiments import Plan
 from fastrm.pictures import figures_of, have_matplotlib, save
-from fastrm.worlds import GridMap
 
 ODD = "x\x1b[2J\x07\u202e[/x][red] :smile: $\\frac$ \"q'"
 """An escape sequence, a bell, a change of direction, markup, an emoji, mathematics and quotes."""
@@ -17,17 +18,16 @@ SIGNS = {"\x1b", "\x07", "\u202e", "\u2066", "\r"}
 
 @pytest.fixture(scope="module")
 def odd_results(tmp_path_factory):
-    """Results of an experiment whose maps are called something odd, in files called something odd."""
-    folder = tmp_path_factory.mktemp("odd")
-    names = [folder / f"{ODD.replace('/', '|')}{k}.map" for k in range(2)]
-    for k, path in enumerate(names):
-        path.write_text(GridMap.generate("1a1b", size=7, seed=k).render())
-    experiment = Experiment(
-        name=ODD, map_files=tuple(map(str, names)), tasks=("a-b",), methods=("crm-bool", "crm-num"), seeds=1,
-        steps=2000, learner=LearnerConfig(tick=500),
+    """A file called something odd, of an experiment and maps called something odd, as an experiment cannot be today."""
+    plan = Plan.of(
+        Experiment(
+            name="odd", setups=("1a1b",), maps=2, size=7, tasks=("a-b",), methods=("crm-bool", "crm-num"), seeds=1,
+            steps=2000, learner=LearnerConfig(tick=500),
+        )
     )  # fmt: skip
-    path = folder / f"{ODD.replace('/', '|')}.h5"
-    run(experiment, path)
+    grids = tuple((f"{ODD}{k}", f"{ODD}{k}", text) for k, (_, _, text) in enumerate(plan.grids))
+    path = tmp_path_factory.mktemp("odd") / f"{ODD.replace('/', '|')}.h5"
+    run(replace(plan, experiment={**plan.experiment, "name": ODD}, grids=grids), path)
     return path
 
 
