@@ -68,6 +68,8 @@ class Setting(NamedTuple):
     rule:   Rule              #                        how to learn
     slip:   np.uint64 | None  #                        a move slips when the upper half of a draw is below this;
                               #                        None, a type of its own, where nothing slips
+    far:    bool | None       #                        fetch ahead what the next step may need? None where the tables of
+                              #                        a run lie in the cache
 
 
 class Log(NamedTuple):
@@ -102,6 +104,7 @@ class Sweep(NamedTuple):
     """CRM's own."""
 
     valid: np.ndarray  # uint8   [n_cols]        scratch: machine states that the previous event can lead to
+    width: int | None  #                         n_cols; None, a type of its own, where a row is one block
 
 
 class Options(NamedTuple):
@@ -120,6 +123,7 @@ class Hierarchy(NamedTuple):
     controller: np.ndarray  # float64 [n, n_s, n_o]    the controller's values; updated
     valid:      np.ndarray  # uint8   [n_cols]         scratch, as CRM's
     keep:       np.ndarray  # uint8   [option columns] scratch: options whose machine state is valid
+    width:      int | None  #                          option columns, as CRM's
 
 
 AGENT = np.dtype([

@@ -5,60 +5,74 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK, NOTHING
-from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, packed_move, record
+from fastrm.kernels.contracts import N_ACTIONS, NOTHING
+from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, packed_move
+from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import column_ties
 from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
 
-_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(4)
+_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS)
 
 
 @part
-def advance(i, setting, state, n_cols, n_steps):
-    """Make some steps of run i."""
-    tables, tasks, rule, reward = setting.tables, setting.tasks, setting.rule, setting.reward.reshape(-1)
-    q, log, valid = state.q[i].reshape(-1), state.log, state.own.valid
-    moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
-    n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
-    me, partial = state.agents[i], tables.partial
-    rng0, rng1, s, u, t, earned, narrow = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"]
-    quiet = n_quiet if narrow == NOTHING else _0
-    for _ in range(n_steps):
-        here = s * _4 * n_cols
-        number, rng0, rng1 = draw(rng0, rng1)
-        a = choose(column_ties(q, here + u, n_cols), number, rule.explore_below)
-        direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-        s, e = packed_move(moves, s, direction)
-        v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
-        t += _1
-        earned += own[paid + v]
-        if e < quiet:
-            sweep_quiet(q, row, there, n_cols, reward, paid, rule.alpha, rule.gamma)
+def own(state, i):
+    """Return what belongs to run i."""
+    return i, state.agents, state.log, state.q[i].reshape(-1), state.own
+
+
+@part
+def enter(world, mine):
+    """Return the local variables of a run; events below `quiet` allow a sweep of whole rows."""
+    me = mine[1][mine[0]]
+    quiet = world.n_quiet if me["narrow"] == NOTHING else _0
+    return me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"], quiet
+
+
+@part
+def leave(mine, x):
+    """Put the local variables of a run back."""
+    me = mine[1][mine[0]]
+    me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"], _ = x
+
+
+@part
+def step(world, mine, x):
+    """Make a step of one run; return its local variables."""
+    i, agents, log, q, sweep = mine
+    rng0, rng1, s, u, t, earned, narrow, quiet = x
+    setting, rule, n_cols = world.setting, world.setting.rule, row_width(sweep.width)
+    here = s * _4 * n_cols
+    number, rng0, rng1 = draw(rng0, rng1)
+    a = choose(column_ties(q, here + u, n_cols), number, rule.explore_below)
+    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
+    s, e = packed_move(world.moves, s, direction)
+    fetch_ahead(setting.far, world.moves, s, q, _0, _4 * n_cols)
+    v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
+    t += _1
+    earned += world.own[paid + v]
+    if e < quiet:
+        sweep_quiet(q, row, there, n_cols, world.reward, paid, rule.alpha, rule.gamma)
+    else:
+        u = np.uint64(world.delta[paid + v])
+        if narrow == NOTHING:
+            sweep_ordered(q, row, there, n_cols, world.reward, paid, world.delta, world.n_u, rule.alpha, rule.gamma)
         else:
-            u = np.uint64(delta[paid + v])
-            if narrow == NOTHING:
-                sweep_ordered(q, row, there, n_cols, reward, paid, delta, n_u, rule.alpha, rule.gamma)
-            else:
-                mark_image(valid, delta, n_cols, n_u, narrow)
-                sweep_kept(q, row, there, n_cols, reward, paid, delta, valid, n_u, rule.alpha, rule.gamma)
-            narrow, quiet = narrow_by(rule.prune, partial, e, n_quiet)
-        if u == n_u or t == rule.limit:
-            end_episode(me, t, earned, outcome[e, v], tasks, log, i)
-            s, u, t, earned = begin_episode(me, tasks, start)
-            narrow, quiet = NOTHING, n_quiet
-    me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"] = rng0, rng1, s, u, t, earned, narrow
+            mark_image(sweep.valid, world.delta, n_cols, world.n_u, narrow)
+            sweep_kept(
+                q, row, there, n_cols, world.reward, paid, world.delta, sweep.valid, world.n_u, rule.alpha, rule.gamma
+            )
+        narrow, quiet = narrow_by(rule.prune, setting.tables.partial, e, world.n_quiet)
+    if u == world.n_u or t == rule.limit:
+        me = agents[i]
+        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
+        s, u, t, earned = begin_episode(me, setting.tasks, world.start)
+        narrow, quiet = NOTHING, world.n_quiet
+    return rng0, rng1, s, u, t, earned, narrow, quiet
 
 
 @jit
 def run(setting, state, span):
-    """Go on for a span with every run. `state` is updated. A row of one block is compiled by itself, as a constant."""
-    n_cols = setting.tables.reward.shape[1]
-    for k in range(span.n_ticks):
-        for i in range(state.agents.size):
-            if n_cols == BLOCK:
-                advance(i, setting, state, np.uint64(BLOCK), span.tick)
-            else:
-                advance(i, setting, state, np.uint64(n_cols), span.tick)
-        record(state.agents, state.log, span, k)
+    """Go on for a span with every run. `state` is updated."""
+    go_on(own, enter, step, leave, flatten(setting), state, span, row_width(state.own.width))

@@ -87,20 +87,17 @@ def mark_image(valid, delta, n_cols, n_u, e):
         valid[delta[e * n_cols + np.uint64(v)]] = 1
 
 
-@jit
-def record(agents, log, span, k):
-    """Log all runs after tick k of a span; the score is summed from the oldest episode to the newest."""
-    window, tick = log.ring.shape[1], span.row + k
+@part
+def record(me, log, span, k, i):
+    """Log run i after tick k of a span; the score is summed from the oldest episode to the newest."""
+    window, tick, n = log.ring.shape[1], span.row + k, me["episodes"]
     if span.row < 0:
         return
-    for i in range(agents.size):
-        me = agents[i]
-        n = me["episodes"]
-        log.episodes[i, tick] = n
-        log.completions[i, tick] = me["completions"]
-        log.reward[i, tick] = me["banked"] + me["earned"]
-        recent = min(n, window)
-        total = 0.0
-        for k in range(n - recent, n):
-            total += log.ring[i, k % window]
-        log.score[i, tick] = total / recent if recent else np.nan
+    log.episodes[i, tick] = n
+    log.completions[i, tick] = me["completions"]
+    log.reward[i, tick] = me["banked"] + me["earned"]
+    recent = min(n, window)
+    total = 0.0
+    for episode in range(n - recent, n):
+        total += log.ring[i, episode % window]
+    log.score[i, tick] = total / recent if recent else np.nan

@@ -1,53 +1,72 @@
-"""QRM: Q-learning on cells x machine states, one update a step.  q[run, s, u, a], 0 for machine state n_u."""
+"""QRM: Q-learning on cells x machine states, one update a step.  q[run, u, s, a], 0 for machine state n_u."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.episode import begin_episode, end_episode, packed_move, record
+from fastrm.kernels.contracts import BLOCK, N_ACTIONS
+from fastrm.kernels.episode import begin_episode, end_episode, packed_move
+from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.td import td
 
-_1, _4 = np.uint64(1), np.uint64(4)
+_1, _4, _BLOCK = np.uint64(1), np.uint64(N_ACTIONS), np.uint64(BLOCK)
 
 
 @part
-def advance(i, setting, state, n_steps):
-    """Make some steps of run i."""
-    tables, tasks, rule, reward = setting.tables, setting.tasks, setting.rule, setting.reward.reshape(-1)
-    q, log, me = state.q[i].reshape(-1), state.log, state.agents[i]
-    moves, delta, own, outcome = tables.moves, tables.delta.reshape(-1), tables.reward.reshape(-1), tables.outcome
-    n_u, n_quiet, start = np.uint64(tables.n_u), np.uint64(tables.n_quiet), np.uint64(tables.start)
-    n_cols, rows = np.uint64(tables.reward.shape[1]), n_u + _1
-    rng0, rng1, s, u, t, earned = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"]
-    for _ in range(n_steps):
-        here = (s * rows + u) * _4
-        number, rng0, rng1 = draw(rng0, rng1)
-        a = choose(row_ties(q, here), number, rule.explore_below)
-        direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-        s, e = packed_move(moves, s, direction)
-        paid = e * n_cols + u
-        if e >= n_quiet:
-            u = np.uint64(delta[paid])
-        t += _1
-        earned += own[paid]
-        best = row_best(q, (s * rows + u) * _4)
+def own(state, i):
+    """Return what belongs to run i."""
+    return i, state.agents, state.log, state.q[i].reshape(-1)
+
+
+@part
+def enter(world, mine):
+    """Return the local variables of a run; `column` is where the values of its machine state begin."""
+    me = mine[1][mine[0]]
+    return me["rng0"], me["rng1"], me["s"], me["u"], me["u"] * world.n_s, me["t"], me["earned"]
+
+
+@part
+def leave(mine, x):
+    """Put the local variables of a run back."""
+    me = mine[1][mine[0]]
+    me["rng0"], me["rng1"], me["s"], me["u"], _, me["t"], me["earned"] = x
+
+
+@part
+def step(world, mine, x):
+    """Make a step of one run; return its local variables."""
+    i, agents, log, q = mine
+    rng0, rng1, s, u, column, t, earned = x
+    setting, rule = world.setting, world.setting.rule
+    here = (column + s) * _4
+    number, rng0, rng1 = draw(rng0, rng1)
+    a = choose(row_ties(q, here), number, rule.explore_below)
+    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
+    s, e = packed_move(world.moves, s, direction)
+    fetch_ahead(setting.far, world.moves, s, q, column * _4, _4)
+    v, paid = u, e * world.n_cols + u
+    if e >= world.n_quiet:
+        u = np.uint64(world.delta[paid])
+        column = u * world.n_s
+    t += _1
+    earned += world.own[paid]
+    old, best = q[here + a], row_best(q, (column + s) * _4)
+    q[here + a] = td(old, world.reward[paid], best, rule.alpha, rule.gamma)
+    if u == world.n_u or t == rule.limit:
         if t == rule.limit and not rule.bootstraps_at_limit:
-            best = 0.0
-        q[here + a] = td(q[here + a], reward[paid], best, rule.alpha, rule.gamma)
-        if u == n_u or t == rule.limit:
-            end_episode(me, t, earned, outcome[e, paid - e * n_cols], tasks, log, i)
-            s, u, t, earned = begin_episode(me, tasks, start)
-    me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, s, u, t, earned
+            q[here + a] = td(old, world.reward[paid], 0.0, rule.alpha, rule.gamma)
+        me = agents[i]
+        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
+        s, u, t, earned = begin_episode(me, setting.tasks, world.start)
+        column = u * world.n_s
+    return rng0, rng1, s, u, column, t, earned
 
 
 @jit
 def run(setting, state, span):
     """Go on for a span with every run. `state` is updated."""
-    for k in range(span.n_ticks):
-        for i in range(state.agents.size):
-            advance(i, setting, state, span.tick)
-        record(state.agents, state.log, span, k)
+    go_on(own, enter, step, leave, flatten(setting), state, span, _BLOCK)

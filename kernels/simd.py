@@ -154,7 +154,26 @@ def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gam
     return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma), generate
 
 
+@intrinsic
+def prefetch(typingctx, array, offset):
+    """Ask for the cache line of an element of a flat array, which is to be read soon."""
+
+    def generate(context, builder, signature, arguments):
+        byte, flag = ir.IntType(8), ir.IntType(32)
+        first = builder.bitcast(_Builder(context, builder, signature, arguments).data(0), byte.as_pointer())
+        place = builder.mul(arguments[1], ir.Constant(arguments[1].type, signature.args[0].dtype.bitwidth // 8))
+        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
+        builder.call(function, [builder.gep(first, [place], source_etype=byte), flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()  # flags: to read, into the nearest cache, data
+
+    return types.void(array, offset), generate
+
+
 if numba.config.DISABLE_JIT:
+
+    def prefetch(array, offset):  # noqa: D103
+        pass
 
     def row_ties(q, offset):  # noqa: D103
         return column_ties(q, offset, 1)

@@ -23,6 +23,9 @@ from fastrm.learners.shaping import learned_rewards
 from fastrm.problems import Problem, check_problem
 from fastrm.worlds import Cell
 
+CACHED_BYTES = 1 << 20
+"""Tables of this size lie in the cache; the neighbours of a cell in larger ones are fetched ahead."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
@@ -112,6 +115,8 @@ class Batch:
         self.setting = self._settle()
         self.start(())  # arrays of no run at all show how large those of one are
         self.bytes_per_seed = _bytes_per_row(self.state)
+        if _bytes_per_row(self.state.q) > CACHED_BYTES:
+            self.setting = self.setting._replace(far=True)
         self.start(seeds)
 
     def start(self, seeds: Sequence[int]) -> None:
@@ -137,6 +142,7 @@ class Batch:
             reward=learned_rewards(problem, config.gamma, self.shaping),
             rule=_rule(problem.profile, config),
             slip=_threshold(problem.slip) if problem.slip else None,
+            far=None,
         )
 
     def _blank_log(self, room: int) -> Log:

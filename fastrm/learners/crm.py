@@ -17,7 +17,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import crm, rollout
-from fastrm.kernels.contracts import N_ACTIONS, Setting, Span, State, Sweep
+from fastrm.kernels.contracts import BLOCK, N_ACTIONS, Setting, Span, State, Sweep
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 
@@ -34,7 +34,7 @@ class Crm:
         """Return the initial values, terminals and padding worth 0, and scratch space."""
         n_cols = reward.shape[1]
         q = columns_of(problem, config.q_init, n, problem.tables.n_u, n_cols)
-        return q, Sweep(valid=np.ones(n_cols, dtype=np.uint8))
+        return q, Sweep(valid=np.ones(n_cols, dtype=np.uint8), width=width_of(n_cols))
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""
@@ -55,6 +55,11 @@ def columns_of(problem: Problem, value: float, n: int, used: int, n_cols: int) -
     q = aligned_full((n, len(problem.tables.next_s), N_ACTIONS, n_cols), float(value))
     q[..., used:] = 0.0
     return q
+
+
+def width_of(n_cols: int) -> int | None:
+    """Return the width of a row as kernels want it: None for one block."""
+    return n_cols if n_cols > BLOCK else None
 
 
 def by_column(q: Array, used: int) -> Array:

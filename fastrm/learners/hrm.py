@@ -21,7 +21,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import hrm, rollout
 from fastrm.kernels.contracts import BLOCK, Hierarchy, Options, Setting, Span, State
-from fastrm.learners.crm import by_column, columns_of
+from fastrm.learners.crm import by_column, columns_of, width_of
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 
@@ -46,6 +46,7 @@ class Hrm:
             controller=np.full((n, len(problem.tables.next_s), n_o), float(config.q_init)),
             valid=np.ones(reward.shape[1], dtype=np.uint8),
             keep=np.ones(n_cols, dtype=np.uint8),
+            width=width_of(n_cols),
         )
         return columns_of(problem, config.q_init, n, n_o, n_cols), own
 

@@ -4,7 +4,8 @@ After every step from (s, u) by a to (s', u') that paid r, one update::
 
     Q(s, u, a) <- Q(s, u, a) + alpha (r + gamma max_b Q(s', u', b) - Q(s, u, a))
 
-with Q = 0 in every terminal. Laid out ``q[run, s, u, a]``: the four values of a choice lie side by side.
+with Q = 0 in every terminal. Laid out ``q[run, u, s, a]``: the four values of a choice lie side by side, and as long as
+the machine rests a row is found without a multiplication.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Qrm:
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values; terminals are worth 0."""
         tables = problem.tables
-        q = aligned_full((n, len(tables.next_s), tables.n_u + 1, N_ACTIONS), float(config.q_init))
-        q[:, :, tables.n_u] = 0.0
+        q = aligned_full((n, tables.n_u + 1, len(tables.next_s), N_ACTIONS), float(config.q_init))
+        q[:, tables.n_u] = 0.0
         return q, ()
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
@@ -42,7 +43,7 @@ class Qrm:
 
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return run i's table without terminals."""
-        return Values(np.ascontiguousarray(state.q[i, :, : problem.tables.n_u]))
+        return Values(np.ascontiguousarray(state.q[i, : problem.tables.n_u].swapaxes(0, 1)))
 
     def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""

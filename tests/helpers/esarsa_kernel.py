@@ -1,6 +1,6 @@
 """The kernel of a learner that does not come with fastrm: expected SARSA on cells x machine states.
 
-Q(s, u, a) <- Q(s, u, a) + alpha (r + gamma E_b Q(s', u', b) - Q(s, u, a)), b drawn epsilon-greedily. q[run, s, u, a].
+Q(s, u, a) <- Q(s, u, a) + alpha (r + gamma E_b Q(s', u', b) - Q(s, u, a)), b drawn epsilon-greedily. q[run, u, s, a].
 """
 
 import numpy as np
@@ -21,12 +21,13 @@ def run(setting, state, span):
     tables, rule, reward = setting.tables, setting.rule, setting.reward.reshape(-1)
     delta, own, start = tables.delta.reshape(-1), tables.reward.reshape(-1), np.uint64(tables.start)
     n_cols, n_u, epsilon = np.uint64(tables.reward.shape[1]), np.uint64(tables.n_u), rule.explore_below / 2.0**32
-    for k in range(span.n_ticks):
-        for i in range(state.agents.size):
+    n_s = np.uint64(len(tables.next_s))
+    for i in range(state.agents.size):
+        for k in range(span.n_ticks):
             me, q = state.agents[i], state.q[i].reshape(-1)
             rng0, rng1, s, u, t, earned = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"]
             for _ in range(span.tick):
-                here = (s * (n_u + _1) + u) * _4
+                here = (u * n_s + s) * _4
                 number, rng0, rng1 = draw(rng0, rng1)
                 a = choose(row_ties(q, here), number, rule.explore_below)
                 direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
@@ -34,7 +35,7 @@ def run(setting, state, span):
                 paid = e * n_cols + u
                 u, t = np.uint64(delta[paid]), t + _1
                 earned += own[paid]
-                there = (s * (n_u + _1) + u) * _4
+                there = (u * n_s + s) * _4
                 mean = 0.25 * (q[there] + q[there + _1] + q[there + np.uint64(2)] + q[there + np.uint64(3)])
                 ahead = epsilon * mean + (1.0 - epsilon) * row_best(q, there)
                 q[here + a] = td(q[here + a], reward[paid], ahead, rule.alpha, rule.gamma)
@@ -42,4 +43,4 @@ def run(setting, state, span):
                     end_episode(me, t, earned, tables.outcome[e, paid - e * n_cols], setting.tasks, state.log, i)
                     s, u, t, earned = begin_episode(me, setting.tasks, start)
             me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, s, u, t, earned
-        record(state.agents, state.log, span, k)
+            record(me, state.log, span, k, i)

@@ -10,13 +10,12 @@ from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile
 from fastrm.kernels import rng
 from fastrm.kernels.contracts import AGENT
 from fastrm.learners import Batch, registry, train, train_many
-from fastrm.learners.hrm import option_pairs
 
 import naive
+from compare import PROFILES, assert_equal
 from machine_specs import machine_text, sequence_spec
 from random_problems import machines, maps
 
-PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
 STEPS = 300
 CHANGES = [
     {}, {"alpha": 0.3, "gamma": 0.99, "epsilon": 0.5}, {"q_init": 0.0, "limit": 7}, {"limit": 1},
@@ -60,31 +59,6 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
         episodes=True, **settings,
     )  # fmt: skip
     return oracle, batch
-
-
-def assert_equal(oracle, batch):
-    """Compare everything that both know, bit for bit."""
-    problem, (run,) = batch.problem, batch.results()
-    cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
-    if batch.learner.name == "hrm":
-        rows = [option for machine in oracle.machines for option in machine.options(oracle.self_loop_options)]
-        ours = option_pairs(problem, oracle.self_loop_options)
-        assert [source for source, _ in rows] == [problem.states[column] for _, column, _ in ours]
-        values = [[oracle.controller.get((cell, row), oracle.q_init) for row in rows] for cell in cells]
-        assert run.controller.tobytes() == np.array(values).tobytes()
-    else:
-        rows = oracle.states
-    values = [[[oracle.value(cell, row, a) for a in range(4)] for row in rows] for cell in cells]
-    assert run.q.tobytes() == np.array(values).tobytes()
-    assert (run.episodes.tolist(), run.completions.tolist()) == (
-        [tick["episodes"] for tick in oracle.ticks], [tick["completions"] for tick in oracle.ticks],
-    )  # fmt: skip
-    assert run.step.tolist() == [tick["step"] for tick in oracle.ticks]
-    assert run.reward.tobytes() == np.array([tick["reward"] for tick in oracle.ticks]).tobytes()
-    assert np.array_equal(run.score, np.array([tick["score"] for tick in oracle.ticks]), equal_nan=True)
-    paid, length = run.episode_log
-    assert list(zip(paid.tolist(), length.tolist(), strict=True)) == oracle.lengths
-    assert batch.state.agents["t"][0] == oracle.t
 
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
@@ -181,7 +155,7 @@ def test_shaping_equals_a_shifted_initialisation(algo):
     plain = Batch(problem, algo, steps=steps, seeds=[1], **settings)
     q = plain.state.q
     if algo == "qrm":
-        q[:, :, :2] += phi[:, None]
+        q[:, :2] += phi[:, None, None]
     else:
         q[..., :2] += phi
     plain.advance(steps)

@@ -1,0 +1,114 @@
+"""Runs side by side: while one waits for memory, the others compute.
+
+A step of one run is a chain of loads, each waiting for the one before, so a processor that makes one run idles most of
+the time. A learner's `step` is therefore a function from the local variables of a run to their new values, and
+`go_on` calls it for three runs in turn: six would no longer fit in the registers. What a run does and learns is the
+same to the bit, alone or beside others.
+
+Groups of runs are the outer loop and ticks the inner one, so that the tables of three runs stay in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastrm.kernels._jit import part
+from fastrm.kernels.contracts import BLOCK, N_ACTIONS
+from fastrm.kernels.episode import record
+from fastrm.kernels.rng import LOW
+from fastrm.kernels.simd import prefetch
+
+LANES = 3
+
+_4, _BLOCK, _LINE, _WIDEST = np.uint64(N_ACTIONS), np.uint64(BLOCK), np.uint64(8), np.uint64(16)
+
+
+# fmt: off
+class World(NamedTuple):
+    """A `Setting` as step functions read it: tables flat, numbers unsigned."""
+
+    setting: Any  # what else there is
+    moves:   Any  # uint64  [n_s * n_a]
+    delta:   Any  # uint32  [n_e * n_cols]
+    own:     Any  # float64 [n_e * n_cols]  what the machine pays
+    reward:  Any  # float64 [n_e * n_cols]  what is learned from
+    n_cols:  Any
+    n_s:     Any
+    n_u:     Any
+    n_quiet: Any
+    start:   Any
+# fmt: on
+
+
+@part
+def flatten(setting):
+    """Return a setting as step functions read it: an array that is flattened inside a step costs half the speed."""
+    tables = setting.tables
+    return World(
+        setting,
+        tables.moves,
+        tables.delta.reshape(-1),
+        tables.reward.reshape(-1),
+        setting.reward.reshape(-1),
+        np.uint64(tables.reward.shape[1]),
+        np.uint64(tables.next_s.shape[0]),
+        np.uint64(tables.n_u),
+        np.uint64(tables.n_quiet),
+        np.uint64(tables.start),
+    )
+
+
+@part
+def row_width(width):
+    """Return the columns of a row; those of one block are a constant, for which a kernel is compiled by itself."""
+    return _BLOCK if width is None else np.uint64(width)
+
+
+@part
+def fetch_ahead(far, moves, s, q, first, width):
+    """Ask for what the next step from cell s may need: of every neighbour its moves and its row of `q`.
+
+    The row of cell s begins at ``first + s * width``; of long rows only the beginning is asked for. Where the tables of
+    a run lie in the cache, `far` is None, a type of its own: that kernel is compiled without a trace of this.
+    """
+    if far is not None:
+        for a in range(N_ACTIONS):
+            s_next = moves[s * _4 + np.uint64(a)] & LOW
+            prefetch(moves, s_next * _4)
+            prefetch(q, first + s_next * width)
+            if width > _LINE:
+                prefetch(q, first + s_next * width + _LINE)
+
+
+@part
+def go_on(own, enter, step, leave, world, state, span, n_cols):
+    """Go on for a span with every run. `state` is updated.
+
+    A learner is four functions: ``own(state, i)`` returns what belongs to run i, ``enter(world, mine)`` its local
+    variables, ``step(world, mine, x)`` their new values, and ``leave(mine, x)`` puts them back. Rows of more than
+    sixteen columns keep a processor busy by themselves; such runs go one by one.
+    """
+    i, n = 0, state.agents.size
+    while n_cols <= _WIDEST and i + LANES <= n:
+        one, two, three = own(state, i), own(state, i + 1), own(state, i + 2)
+        for k in range(span.n_ticks):
+            x, y, z = enter(world, one), enter(world, two), enter(world, three)
+            for _ in range(span.tick):
+                x, y, z = step(world, one, x), step(world, two, y), step(world, three, z)
+            leave(one, x)
+            leave(two, y)
+            leave(three, z)
+            for j in range(i, i + LANES):
+                record(state.agents[j], state.log, span, k, j)
+        i += LANES
+    while i < n:
+        mine = own(state, i)
+        for k in range(span.n_ticks):
+            x = enter(world, mine)
+            for _ in range(span.tick):
+                x = step(world, mine, x)
+            leave(mine, x)
+            record(state.agents[i], state.log, span, k, i)
+        i += 1

@@ -1,0 +1,34 @@
+"""A run of a kernel beside its twin, the oracle."""
+
+import numpy as np
+
+from fastrm.learners.hrm import option_pairs
+
+import naive
+
+PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
+
+
+def assert_equal(oracle, batch, i=0):
+    """Compare everything that the oracle and run i of a batch know, bit for bit."""
+    problem, run = batch.problem, batch.result(i)
+    cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
+    if batch.learner.name == "hrm":
+        rows = [option for machine in oracle.machines for option in machine.options(oracle.self_loop_options)]
+        ours = option_pairs(problem, oracle.self_loop_options)
+        assert [source for source, _ in rows] == [problem.states[column] for _, column, _ in ours]
+        values = [[oracle.controller.get((cell, row), oracle.q_init) for row in rows] for cell in cells]
+        assert run.controller.tobytes() == np.array(values).tobytes()
+    else:
+        rows = oracle.states
+    values = [[[oracle.value(cell, row, a) for a in range(4)] for row in rows] for cell in cells]
+    assert run.q.tobytes() == np.array(values).tobytes()
+    assert (run.episodes.tolist(), run.completions.tolist()) == (
+        [tick["episodes"] for tick in oracle.ticks], [tick["completions"] for tick in oracle.ticks],
+    )  # fmt: skip
+    assert run.step.tolist() == [tick["step"] for tick in oracle.ticks]
+    assert run.reward.tobytes() == np.array([tick["reward"] for tick in oracle.ticks]).tobytes()
+    assert np.array_equal(run.score, np.array([tick["score"] for tick in oracle.ticks]), equal_nan=True)
+    paid, length = run.episode_log
+    assert list(zip(paid.tolist(), length.tolist(), strict=True)) == oracle.lengths
+    assert batch.state.agents["t"][i] == oracle.t
