@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
 from fastrm.kernels.episode import step
+
+STRETCH = 64  # pairs that are looked at together
+_NEVER = 1e-40  # so far below the last digit of any sum that leaving it out changes none
 
 
 @part
@@ -16,48 +21,61 @@ def share_of(a, chosen, epsilon, slip):
 
 
 @jit
-def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end, mass, gained, mass_next, gained_next):
+def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end, mass, gained, busy):
     """Return the expected reward per step of one episode of the epsilon-greedy policy, sum over t of P(T = t) / t.
 
     The distribution over (s, u) is pushed forward in time together with the reward gained so far; what has not ended
     after t steps adds less than its mass over t, and the sum stops when that falls below `tolerance` or at `horizon`.
-    `worth` float64 [n_e, n_cols] is what a move pays; pairs with `to_end` FAR never end an episode and are dropped; the
-    four float64 [n_s, n_cols] are scratch. Also returns what the mass that had not ended could at most have added, the
-    probability of success, and the sum of t P(success at t).
+    `worth` float64 [n_e, n_cols] is what a move pays; pairs with `to_end` FAR never end an episode and are dropped.
+
+    On a large map play is, at any time, nearly always in a small part of it. So pairs are looked at in stretches, and
+    only stretches that were reached are; what is less probable than `_NEVER` is dropped. `mass` and `gained` float64
+    [2, n_s * n_cols] and `busy` uint8 [2, stretches] are zeros and left as such, but for what had not ended.
+
+    Also returns what the mass that had not ended or was dropped could at most have added, the probability of success,
+    and the sum of t P(success at t).
     """
-    n_s, n_u = tables.next_s.shape[0], tables.n_u
-    mass[:, :] = 0.0
-    gained[:, :] = 0.0
-    mass[tables.start, u] = 1.0
-    total, left, t, success, steps = 0.0, 1.0, 0, 0.0, 0.0
+    n_cols, n_stretches = worth.shape[1], busy.shape[1]
+    first = tables.start * n_cols + u
+    mass[0, first] = 1.0
+    busy[0, first // STRETCH] = 1
+    total, left, t, success, steps, dropped = 0.0, 1.0, 0, 0.0, 0.0, 0.0
     while t < horizon and left > tolerance * (t + 1):
+        now, then = t % 2, (t + 1) % 2
         t += 1
-        mass_next[:, :] = 0.0
-        gained_next[:, :] = 0.0
         left = 0.0
-        for s in range(n_s):
-            for v in range(n_u):
-                if mass[s, v] == 0.0:
+        for stretch in range(n_stretches):
+            if not busy[now, stretch]:
+                continue
+            busy[now, stretch] = 0
+            for x in range(stretch * STRETCH, min((stretch + 1) * STRETCH, mass.shape[1])):
+                here, brought = mass[now, x], gained[now, x]
+                if here == 0.0:
                     continue
+                mass[now, x] = gained[now, x] = 0.0
+                if here < _NEVER:
+                    dropped += here
+                    continue
+                s, v = x // n_cols, x % n_cols
                 for a in range(N_ACTIONS):
                     share = share_of(a, policy[s, v], epsilon, slip)
                     if share == 0.0:
                         continue
                     s_next, v_next, e = step(tables, s, v, a)
-                    arrives = share * mass[s, v]
-                    brings = share * gained[s, v] + arrives * worth[e, v]
+                    arrives = share * here
+                    brings = share * brought + arrives * worth[e, v]
                     if tables.outcome[e, v] != LIVE:
                         total += brings / t
                         if tables.outcome[e, v] == SUCCESS:
                             success += arrives
                             steps += arrives * t
                     elif to_end[s_next, v_next] < FAR:
-                        mass_next[s_next, v_next] += arrives
-                        gained_next[s_next, v_next] += brings
+                        y = np.int64(s_next) * n_cols + v_next
+                        mass[then, y] += arrives
+                        gained[then, y] += brings
+                        busy[then, y // STRETCH] = 1
                         left += arrives
-        mass, mass_next = mass_next, mass
-        gained, gained_next = gained_next, gained
-    return total, left / (t + 1), success, steps
+    return total, left / (t + 1) + dropped, success, steps
 
 
 @jit

@@ -121,16 +121,14 @@ def _residual(tables, reward, gamma, v, s, u, a):
 
 @jit
 def excess(tables, reward, gamma, v, bound):
-    """Bound from above how much the optimum exceeds `v`. `bound` float64 [n_s, n_cols] is overwritten.
+    """Bound from above how much the optimum exceeds `v`. `bound` float64 [n_s, n_cols], a first guess, is overwritten.
 
     If B(s, u) >= gamma B(s', u') + residual(s, u, a) for all pairs and actions, the optimum is at most v + B. Sweeps
     from 0 approach the least such B from below; they go on until twice the result fulfils the condition everywhere,
     which is checked. Where gamma is so near 1 that this takes too long, the largest residual over 1 - gamma serves.
     """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
-    bound[:, :] = 0.0
     for count in range(_EXCESS_SWEEPS):
-        proven = True
         largest = 0.0
         for k in range(n_s):
             s = k if count % 2 == 0 else n_s - 1 - k
@@ -138,22 +136,27 @@ def excess(tables, reward, gamma, v, bound):
                 best = bound[s, u]
                 for a in range(N_ACTIONS):
                     s_next, u_next, _ = step(tables, s, u, a)
-                    ahead = gamma * bound[s_next, u_next]
                     residual = _residual(tables, reward, gamma, v, s, u, a)
                     largest = max(largest, residual)
-                    best = max(best, ahead + residual)
+                    best = max(best, gamma * bound[s_next, u_next] + residual)
                 bound[s, u] = best
-        for s in range(n_s):
-            for u in range(n_u):
-                for a in range(N_ACTIONS):
-                    s_next, u_next, _ = step(tables, s, u, a)
-                    ahead = gamma * bound[s_next, u_next]
-                    if 2.0 * bound[s, u] < (2.0 * ahead + _residual(tables, reward, gamma, v, s, u, a)) * (1.0 + EPS):
-                        proven = False
-        if proven:
+        if _doubled_is_bound(tables, reward, gamma, v, bound):
             bound *= 2.0
             return
     bound[:, :n_u] = largest / (1.0 - gamma) * (1.0 + 1e-9)
+
+
+@part
+def _doubled_is_bound(tables, reward, gamma, v, bound):
+    """Say whether twice `bound` fulfils the condition of `excess`; most often the first few pairs tell."""
+    for s in range(tables.next_s.shape[0]):
+        for u in range(tables.n_u):
+            for a in range(N_ACTIONS):
+                s_next, u_next, _ = step(tables, s, u, a)
+                ahead = gamma * bound[s_next, u_next]
+                if 2.0 * bound[s, u] < (2.0 * ahead + _residual(tables, reward, gamma, v, s, u, a)) * (1.0 + EPS):
+                    return False
+    return True
 
 
 @jit

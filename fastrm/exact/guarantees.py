@@ -14,7 +14,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.exact import thresholds
-from fastrm.exact.solve import Solution, check_request, solve
+from fastrm.exact.solve import Solution, check_request, solve, solve_near
 from fastrm.exact.values import refuse_slip
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, N_ACTIONS
@@ -94,9 +94,12 @@ class Guarantee:
         The ends are found to 1e-6 between neighbouring points of a grid of 49, so a gap narrower than a fiftieth may go
         unseen; an end of 0 or 1 means that the verdict holds at 0.001 or 0.999999.
         """
+        near = self.solution
 
         def holds(gamma: float) -> bool:
-            return guarantee(self.solution.problem, gamma, self.solution.machine).is_shortest
+            nonlocal near
+            near = solve_near(near.problem, gamma, near.machine, near)
+            return not _leaves_shortest_paths(near)
 
         return thresholds.interval(holds, self.solution.gamma)
 
@@ -126,10 +129,8 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     refuse_slip(problem, "a guarantee")
     solution = solve(problem, gamma, machine)
     tables, goal = problem.tables, solution.shortest
-    direct = np.empty(solution.optimal.shape, dtype=np.uint8)
-    search.direct_actions(tables, problem.steps_to_go, False, direct)
-    pairs = _reachable(solution)
-    is_shortest = not (solution.optimal & ~direct).reshape(-1)[pairs].any()
+    direct, pairs = _direct(solution), _reachable(solution)
+    is_shortest = not _leaves_shortest_paths(solution)
     remaining = distances(tables, solution.optimal)
     fewest = int(remaining[tables.start, solution.first_u])
     length = fewest if fewest < FAR else None
@@ -160,6 +161,18 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
         witness=_witness(solution, ways, direct),
         reason=solution.undecided if verdict == "undecided" else None,
     )
+
+
+def _leaves_shortest_paths(solution: Solution) -> bool:
+    """Say whether some optimal action, wherever optimal actions can lead, begins no shortest path."""
+    return bool((solution.optimal & ~_direct(solution)).reshape(-1)[_reachable(solution)].any())
+
+
+def _direct(solution: Solution) -> Array:
+    """Return the actions that begin shortest paths, a bit each."""
+    direct = np.empty(solution.optimal.shape, dtype=np.uint8)
+    search.direct_actions(solution.tables, solution.problem.steps_to_go, False, direct)
+    return direct
 
 
 def _reachable(solution: Solution) -> Array:

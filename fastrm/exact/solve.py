@@ -174,10 +174,11 @@ class Solution:
         if epsilon == 0 and self.problem.slip == 0 and self.pairs[1] is not None:
             return 0.0, 0.0, 0.0, 0.0  # a loop never ends
         to_end = distances(self.tables, any_end=True)
-        scratch = [np.empty(to_end.shape) for _ in range(4)]
+        mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
+        busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
         found = arrival.arrival(
             self.tables, worth, self.policy, self.first_u, float(epsilon), self.problem.slip, horizon, 1e-13, to_end,
-            *scratch,
+            mass, gained, busy,
         )  # fmt: skip
         total, missing, success, steps = map(float, found)
         return total, missing, success, steps
@@ -206,11 +207,16 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     >>> best.length == best.shortest
     True
     """
+    return solve_near(problem, gamma, machine)
+
+
+def solve_near(problem: Problem, gamma: float, machine: int, near: Solution | None = None) -> Solution:
+    """Like `solve`, faster where the solution for another gamma is known."""
     check_request(problem, gamma, machine)
     problem = problem.at(gamma)
     if problem.potential is not None and gamma == 1:
         raise ConfigError("gamma=1: a potential keeps optimal policies only where gamma is below 1")
-    best = solve_rewards(problem, problem.plain, gamma, machine, problem.written)
+    best = solve_rewards(problem, problem.plain, gamma, machine, problem.written, near)
     if problem.potential is None:
         return best
     offset = problem.potential[:, : problem.tables.n_u]  # a potential shifts values and changes no optimal action
@@ -219,12 +225,17 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
 
 
 def solve_rewards(
-    problem: Problem, reward: Array, gamma: float, machine: int = 0, written: Written | None = None
+    problem: Problem,
+    reward: Array,
+    gamma: float,
+    machine: int = 0,
+    written: Written | None = None,
+    near: Solution | None = None,
 ) -> Solution:
     """Like `solve`, for other rewards on the same events, potentials aside.
 
     `written` gives the same rewards in rationals, for ties; without it they are the numbers that the floats print as.
-    Where it is given, rewards are the problem's own or take their place.
+    Where it is given, rewards are the problem's own or take their place. `near` is a solution to begin with.
     """
     check_request(problem, gamma, machine)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
@@ -233,7 +244,7 @@ def solve_rewards(
         unsettled = "where moves slip, values are known up to their error; every action within it counts as optimal"
         return Solution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
                         highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
-    value, policy, error = value_and_policy(tables, reward, gamma)
+    value, policy, error = value_and_policy(tables, reward, gamma, _begin_with(near, gamma))
     rounding = problem.written.rounding if written is not None and gamma < 1.0 else None
     if rounding is None:
         rounding = np.zeros_like(reward)
@@ -255,6 +266,13 @@ def solve_rewards(
         problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest_action(chosen),
         undecided,
     )  # fmt: skip
+
+
+def _begin_with(near: Solution | None, gamma: float) -> tuple[Array, Array] | None:
+    """Return policy and bounds to begin with; those of a larger gamma would be too loose far from rewards."""
+    if near is None:
+        return None
+    return near.policy, near.error if near.gamma < gamma else np.zeros_like(near.error)
 
 
 def check_request(problem: Problem, gamma: float, machine: int) -> None:

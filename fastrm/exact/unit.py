@@ -18,9 +18,11 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.solve import Solution, solve_rewards
-from fastrm.exact.values import LONGEST, largest_arps, task_reward
-from fastrm.kernels import arrival
+from fastrm.exact.solve import Solution, check_request, solve_rewards
+from fastrm.exact.values import LONGEST, highest_action, largest_arps, task_reward
+from fastrm.kernels import arrival, search
+from fastrm.kernels.contracts import FAR, N_ACTIONS
+from fastrm.kernels.values import EPS
 from fastrm.problems import Problem, check_problem
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
@@ -120,7 +122,26 @@ def _best(problem: Problem, machine: int, gamma: float) -> Solution:
     if problem.machines[machine].score == "own":
         paid = problem.at(gamma)
         return solve_rewards(paid, paid.tables.reward, gamma, machine)
-    return solve_rewards(problem, task_reward(problem.tables), gamma, machine)
+    return solve_task(problem, gamma, machine)
+
+
+def solve_task(problem: Problem, gamma: float, machine: int = 0) -> Solution:
+    """Like `solve_rewards`, for the task itself: success pays 1 and nothing else pays.
+
+    Where no move slips the answer is known: a pair D steps from success is worth gamma^(D - 1), and an action is
+    optimal if and only if it begins a shortest path; where nothing succeeds, every action is. See `ties`.
+    """
+    check_request(problem, gamma, machine)
+    tables, gamma = problem.tables, float(gamma)
+    if problem.slip or gamma == 1.0:
+        return solve_rewards(problem, task_reward(tables), gamma, machine)
+    distance = problem.steps_to_go[:, : tables.n_u]
+    hopeful, mask = distance < FAR, np.empty(distance.shape, dtype=np.uint8)
+    search.direct_actions(tables, problem.steps_to_go, False, mask)
+    mask[~hopeful] = 2**N_ACTIONS - 1
+    value = np.where(hopeful, gamma ** (distance - 1.0), 0.0)
+    error = 4 * EPS * value + np.finfo(float).tiny  # what raising to a power may be off by
+    return Solution(problem, machine, gamma, task_reward(tables), value, error, mask, highest_action(mask), None)
 
 
 @_once

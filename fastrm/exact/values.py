@@ -29,15 +29,24 @@ LONGEST = 100_000
 """Steps after which what an episode may still add is bounded instead of computed."""
 
 
-def value_and_policy(tables: Tables, reward: Array, gamma: float) -> tuple[Array, Array, Array]:
-    """Return optimal values [n_s, n_cols], a policy [n_s, n_u], and bounds on the errors of the values."""
+def value_and_policy(
+    tables: Tables, reward: Array, gamma: float, near: tuple[Array, Array] | None = None
+) -> tuple[Array, Array, Array]:
+    """Return optimal values [n_s, n_cols], a policy [n_s, n_u], and bounds on the errors of the values.
+
+    `near` is policy and bounds of a problem that differs little, such as another gamma: to begin with them is faster.
+    Among equally good policies the one found, and with it the last digit of values, may depend on it.
+    """
     value = np.zeros((len(tables.next_s), reward.shape[1]))
     error, policy = np.zeros_like(value), np.zeros((len(value), tables.n_u), dtype=np.int8)
     if gamma == 1.0:
         _iterate_undiscounted(tables, reward, value, policy)
         error[:, : tables.n_u] = 1e-9 * (1.0 + np.abs(value[:, : tables.n_u]))
     else:
-        _iterate(tables, reward, gamma, value, policy, error)
+        above = np.zeros_like(value)
+        if near is not None:
+            policy[...], above[:, : tables.n_u] = near[0], 0.5 * near[1]
+        _iterate(tables, reward, gamma, value, policy, error, above, near is not None)
     return value, policy, error
 
 
@@ -83,12 +92,12 @@ def largest_arps(problem: Problem, machine: int, epsilon: float, horizon: int) -
     what can be earned at once.
     """
     tables, n_u = problem.tables, problem.tables.n_u
+    if problem.shortest[machine] > min(horizon, FAR - 1):
+        return 0.0
     every = np.full((len(tables.next_s), n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
     queue, seen = np.empty(every.size, dtype=np.int64), np.empty(every.size, dtype=np.uint8)
     pairs = queue[: search.reach(tables, every, int(tables.first_u[machine]), seen, queue)]
     pairs = pairs[problem.steps_to_go[:, :n_u].reshape(-1)[pairs] < FAR]
-    if problem.shortest[machine] >= FAR:
-        return 0.0
     links = np.empty((len(pairs), N_ACTIONS), dtype=np.int64)
     ceiling.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
     scratch = np.empty(len(pairs) + 2), np.empty(len(pairs) + 2)
@@ -133,18 +142,28 @@ def refuse_slip(problem: Problem, what: str) -> None:
         )
 
 
-def _iterate(tables: Tables, reward: Array, gamma: float, value: Array, policy: Array, error: Array) -> None:
+def _iterate(
+    tables: Tables,
+    reward: Array,
+    gamma: float,
+    value: Array,
+    policy: Array,
+    error: Array,
+    above: Array,
+    has_policy: bool,
+) -> None:
     """Sweep until the values hardly move, then improve the policy until nothing is better."""
+    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
+    if has_policy:
+        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
     forwards, change, count = True, 1.0, 0
     while change > 1e-7 and count < _SWEEPS:
         change = values.sweep(tables, reward, gamma, value, policy, forwards)
         forwards, count = not forwards, count + 1
-    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
     for _ in range(_ROUNDS):
         values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
         if not values.improve(tables, reward, gamma, value, policy):
             break
-    above = np.empty_like(value)
     values.excess(tables, reward, gamma, value, above)
     np.maximum(error, above, out=error)
 
