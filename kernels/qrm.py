@@ -49,16 +49,18 @@ def step(world, mine, x):
     s, e = packed_move(world.moves, s, direction)
     fetch_ahead(setting.far, world.moves, s, q, column * _4, _4)
     v, paid = u, e * world.n_cols + u
-    if e >= world.n_quiet:
-        u = np.uint64(world.delta[paid])
-        column = u * world.n_s
     t += _1
     earned += world.own[paid]
-    old, best = q[here + a], row_best(q, (column + s) * _4)
+    old = q[here + a]
+    if e < world.n_quiet and t != rule.limit:
+        q[here + a] = td(old, world.reward[paid], row_best(q, (column + s) * _4), rule.alpha, rule.gamma)
+        return rng0, rng1, s, u, column, t, earned
+    u = np.uint64(world.delta[paid])
+    column = u * world.n_s
+    cut = t == rule.limit
+    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, (column + s) * _4)
     q[here + a] = td(old, world.reward[paid], best, rule.alpha, rule.gamma)
-    if u == world.n_u or t == rule.limit:
-        if t == rule.limit and not rule.bootstraps_at_limit:
-            q[here + a] = td(old, world.reward[paid], 0.0, rule.alpha, rule.gamma)
+    if u == world.n_u or cut:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
         s, u, t, earned = begin_episode(me, setting.tasks, world.start)
