@@ -32,8 +32,16 @@ def jit(function):
 
 
 def part(function):
-    """Compile a piece of a kernel: as `jit`, and always inlined into the kernel that uses it."""
-    return numba.njit(**_OPTIONS, forceinline=True)(function)
+    """Compile a piece of a kernel: as `jit`, always inlined into the kernel that uses it, and not to be called else."""
+    return numba.njit(**_OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def frame(function):
+    """Write a loop, whose arguments may be pieces of kernels, out in the kernel that uses it before that is compiled.
+
+    As a piece it would be optimised by itself first, with all it calls: twice the time.
+    """
+    return numba.njit(**_OPTIONS, inline="always")(function)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastrm.kernels._jit import part
+from fastrm.kernels._jit import frame, part
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS
 from fastrm.kernels.episode import record
 from fastrm.kernels.rng import LOW
@@ -82,7 +82,7 @@ def fetch_ahead(far, moves, s, q, first, width):
                 prefetch(q, first + s_next * width + _LINE)
 
 
-@part
+@frame
 def go_on(own, enter, step, leave, world, state, span, n_cols):
     """Go on for a span with every run. `state` is updated.
 
