@@ -1,11 +1,11 @@
-/* The limit: QRM, CRM and HRM for one run, written by hand in C as fast as we could make it.
+/* The limit: QRM, CRM and HRM, written by hand in C as fast as we could make it, one run at a time or three in turn.
  *
  * `python -m fastrm.bench speed` builds this with  cc -O3 -march=native -ffp-contract=off  and measures the kernels
  * against it. The same generator, the same choices, the same updates and the same book-keeping as the kernels, so the
  * tables it learns must equal theirs to the bit; the suite checks that before it prints a ratio.
  *
  * Tuned by measurement: all state in registers, next cell and event in one 64-bit load, a branch-free choice, the four
- * action values of QRM and blocks of four machine states of CRM and HRM in AVX registers.
+ * action values of QRM and blocks of four machine states of CRM and HRM in AVX registers; large tables are prefetched.
  */
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -19,7 +19,8 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 
 typedef struct {
-    const u32 *next_s, *event, *delta; /* [n_s][4], [n_s][4], [n_e][n_cols] */
+    const u64 *moves; /* [n_s][4]: next cell and, in the upper half, the event of a move */
+    const u32 *delta; /* [n_e][n_cols] */
     const double *own, *reward;        /* [n_e][n_cols]: logged, learned from */
     const uint8_t *outcome;            /* [n_e][n_cols]: 1 is success */
     u64 n_s, n_u, n_cols, n_quiet, start, first_u;
@@ -29,7 +30,11 @@ typedef struct {
     const double *earns;  /* HRM: [n_e][n_ocols] */
     u64 n_o, n_ocols;
     double alpha, gamma, controller_alpha;
-    u64 explore_below, limit, seed, steps, tick, window;
+    u64 explore_below, limit, steps, tick, window;
+    const u64 *seeds;       /* [n] */
+    u64 n, lanes, far;      /* runs, how many of them in turn (1 or 3), and whether to prefetch */
+    double *q, *controller; /* of all runs */
+    u64 q_size, controller_size;
 } Job;
 
 typedef struct {
@@ -57,13 +62,11 @@ static u64 splitmix64(u64 z) {
 }
 static inline u64 rotl(u64 x, int k) { return (x << k) | (x >> (64 - k)); }
 
-#define SEED(seed)                                                                                                     \
-    u64 s0 = splitmix64((seed) + 0x9E3779B97F4A7C15u), s1 = splitmix64((seed) + 2 * 0x9E3779B97F4A7C15u)
 #define DRAW(r)                                                                                                        \
-    u64 r = rotl(s0 + s1, 17) + s0;                                                                                    \
-    s1 ^= s0;                                                                                                          \
-    s0 = rotl(s0, 49) ^ s1 ^ (s1 << 21);                                                                               \
-    s1 = rotl(s1, 28)
+    u64 r = rotl(x.s0 + x.s1, 17) + x.s0;                                                                              \
+    x.s1 ^= x.s0;                                                                                                      \
+    x.s0 = rotl(x.s0, 49) ^ x.s1 ^ (x.s1 << 21);                                                                       \
+    x.s1 = rotl(x.s1, 28)
 
 static inline u64 pick(u64 mask, u64 r, u64 explore_below) {
     u64 slot = (((r & 0xFFFFFFFFu) * 12) >> 32) + ((r >> 32) < explore_below ? 12 : 0);
@@ -94,13 +97,6 @@ static inline u64 ties(const double *q, u64 stride) {
 static inline u64 row_ties(const double *q) { return ties(q, 1); }
 #endif
 
-/* next cell and event of a move in one word */
-static u64 *pack_moves(const Job *job) {
-    u64 *moves = malloc(job->n_s * 4 * sizeof(u64));
-    for (u64 k = 0; k < job->n_s * 4; k++) moves[k] = (u64)job->event[k] << 32 | job->next_s[k];
-    return moves;
-}
-
 typedef struct {
     double *ring, banked;
     u64 episodes, completions, window;
@@ -118,15 +114,72 @@ static double __attribute__((noinline)) score(const Book *book) {
     for (u64 k = book->episodes - recent; k < book->episodes; k++) total += book->ring[k % book->window];
     return recent ? total / recent : 0.0;
 }
-static Book open_book(const Job *job) {
-    return (Book){calloc(job->window, sizeof(double)), 0.0, 0, 0, job->window};
+
+/* the local variables of a run, and what belongs to it */
+typedef struct {
+    u64 s0, s1, s, u, t, o, o_s;
+    double earned, gain, discount;
+} Lane;
+typedef struct {
+    double *q, *controller, last;
+    Book book;
+} Mine;
+typedef Lane (*Step)(const Job *, const u64 *, Mine *, Lane, u64);
+#define STEP static inline __attribute__((always_inline)) Lane
+#define NONE (~(u64)0)
+
+static Lane enter(const Job *job, u64 seed) {
+    return (Lane){.s0 = splitmix64(seed + 0x9E3779B97F4A7C15u), .s1 = splitmix64(seed + 2 * 0x9E3779B97F4A7C15u),
+                  .s = job->start, .u = job->first_u, .o = NONE, .discount = 1};
 }
-static Result finish(const Job *job, Book *book, u64 *moves, double last) {
-    Result result = {book->episodes, book->completions, book->banked, last};
-    free(book->ring);
-    free(moves);
-    (void)job;
-    return result;
+static Mine own(const Job *job, u64 i) {
+    return (Mine){job->q + i * job->q_size, job->controller + i * job->controller_size, 0,
+                  {calloc(job->window, sizeof(double)), 0.0, 0, 0, job->window}};
+}
+static Result finish(Mine *mine) {
+    free(mine->book.ring);
+    return (Result){mine->book.episodes, mine->book.completions, mine->book.banked, mine->last};
+}
+
+/* all runs, three in turn or one by one; inlined with its step, so that lanes are registers */
+static inline __attribute__((always_inline)) void drive(const Job *job, Result *results, Step step, const u64 width) {
+    fill_choice();
+    const u64 *moves = job->moves;
+    u64 i = 0;
+    const Job here = *job, *world = &here; /* a copy of our own: no store to a table can change it */
+    for (; job->lanes == 3 && i + 3 <= job->n; i += 3) {
+        Mine a = own(job, i), b = own(job, i + 1), c = own(job, i + 2);
+        Lane x = enter(job, job->seeds[i]), y = enter(job, job->seeds[i + 1]), z = enter(job, job->seeds[i + 2]);
+        for (u64 done = 0; done < job->steps; done += job->tick) {
+            for (u64 k = 0; k < job->tick; k++) {
+                x = step(world, moves, &a, x, width);
+                y = step(world, moves, &b, y, width);
+                z = step(world, moves, &c, z, width);
+            }
+            a.last = score(&a.book), b.last = score(&b.book), c.last = score(&c.book);
+        }
+        results[i] = finish(&a), results[i + 1] = finish(&b), results[i + 2] = finish(&c);
+    }
+    for (; i < job->n; i++) {
+        Mine mine = own(job, i);
+        Lane x = enter(job, job->seeds[i]);
+        for (u64 done = 0; done < job->steps; done += job->tick) {
+            for (u64 k = 0; k < job->tick; k++) x = step(world, moves, &mine, x, width);
+            mine.last = score(&mine.book);
+        }
+        results[i] = finish(&mine);
+    }
+}
+
+/* moves and rows of the four neighbours of a cell; the row of cell s begins at q + s * width */
+static inline void fetch_ahead(const Job *job, const u64 *moves, u64 s, const double *q, u64 width) {
+    if (!job->far) return;
+    for (u64 a = 0; a < 4; a++) {
+        u64 there = (u32)moves[s * 4 + a];
+        __builtin_prefetch(moves + there * 4);
+        __builtin_prefetch(q + there * width);
+        if (width > 8) __builtin_prefetch(q + there * width + 8);
+    }
 }
 
 /* what is stored: 0 in place of numbers below the normal ones */
@@ -134,37 +187,29 @@ static inline double normal(double value) {
     return __builtin_fabs(value) < DBL_MIN ? 0.0 : value;
 }
 
-/* q[s][n_u + 1][4] */
-Result limit_qrm(const Job *job, double *q) {
-    fill_choice();
-    SEED(job->seed);
-    u64 *moves = pack_moves(job);
-    Book book = open_book(job);
-    const u64 rows = job->n_u + 1, n_cols = job->n_cols, n_u = job->n_u, n_quiet = job->n_quiet;
-    const double alpha = job->alpha, gamma = job->gamma;
-    u64 s = job->start, u = job->first_u, t = 0;
-    double earned = 0, last = 0;
-    for (u64 done = 0; done < job->steps; done += job->tick) {
-        for (u64 k = 0; k < job->tick; k++) {
-            double *here = q + (s * rows + u) * 4;
-            DRAW(r);
-            u64 a = pick(row_ties(here), r, job->explore_below);
-            u64 move = moves[s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = u;
-            if (__builtin_expect(e >= n_quiet, 0)) u_next = job->delta[e * n_cols + u];
-            double best = max4(q + (s_next * rows + u_next) * 4, 1);
-            here[a] = normal(here[a] + alpha * (job->reward[e * n_cols + u] + gamma * best - here[a]));
-            earned += job->own[e * n_cols + u];
-            t++;
-            if (__builtin_expect(u_next == n_u || t == job->limit, 0)) {
-                close_episode(&book, t, earned, job->outcome[e * n_cols + u] == 1);
-                s_next = job->start, u_next = job->first_u, t = 0, earned = 0;
-            }
-            s = s_next, u = u_next;
-        }
-        last = score(&book);
+/* q[u][s][4] */
+STEP qrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_actions) {
+    double *column = mine->q + x.u * job->n_s * 4, *here = column + x.s * 4;
+    DRAW(r);
+    u64 a = pick(row_ties(here), r, job->explore_below);
+    u64 move = moves[x.s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = x.u, paid = e * job->n_cols + x.u;
+    fetch_ahead(job, moves, s_next, column, n_actions);
+    if (__builtin_expect(e >= job->n_quiet, 0)) {
+        u_next = job->delta[paid];
+        column = mine->q + u_next * job->n_s * 4;
     }
-    return finish(job, &book, moves, last);
+    double best = max4(column + s_next * 4, 1);
+    here[a] = normal(here[a] + job->alpha * (job->reward[paid] + job->gamma * best - here[a]));
+    x.earned += job->own[paid];
+    x.t++;
+    if (__builtin_expect(u_next == job->n_u || x.t == job->limit, 0)) {
+        close_episode(&mine->book, x.t, x.earned, job->outcome[paid] == 1);
+        s_next = job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
+    }
+    x.s = s_next, x.u = u_next;
+    return x;
 }
+void limit_qrm(const Job *job, Result *results) { drive(job, results, qrm_step, 4); }
 
 /* update all columns of one row; the event changes none of them */
 static inline void sweep(double *row, const double *next, u64 n_cols, const double *reward, double alpha, double gamma) {
@@ -193,42 +238,34 @@ sweep_ordered(double *row, const double *next, u64 n, u64 n_cols, const u32 *del
 }
 
 /* q[s][4][n_cols] */
-static inline Result crm(const Job *job, double *q, const u64 n_cols) {
-    fill_choice();
-    SEED(job->seed);
-    u64 *moves = pack_moves(job);
-    Book book = open_book(job);
-    const u64 n_u = job->n_u, n_quiet = job->n_quiet;
-    const double alpha = job->alpha, gamma = job->gamma;
-    u64 s = job->start, u = job->first_u, t = 0;
-    double earned = 0, last = 0;
-    for (u64 done = 0; done < job->steps; done += job->tick) {
-        for (u64 k = 0; k < job->tick; k++) {
-            double *here = q + s * 4 * n_cols;
-            DRAW(r);
-            u64 a = pick(ties(here + u, n_cols), r, job->explore_below);
-            u64 move = moves[s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = u;
-            double *row = here + a * n_cols, *next = q + s_next * 4 * n_cols;
-            if (__builtin_expect(e < n_quiet, 1)) {
-                sweep(row, next, n_cols, job->reward + e * n_cols, alpha, gamma);
-            } else {
-                u_next = job->delta[e * n_cols + u];
-                sweep_ordered(row, next, n_u, n_cols, job->delta + e * n_cols, job->reward + e * n_cols, alpha, gamma);
-            }
-            earned += job->own[e * n_cols + u];
-            t++;
-            if (__builtin_expect(u_next == n_u || t == job->limit, 0)) {
-                close_episode(&book, t, earned, job->outcome[e * n_cols + u] == 1);
-                s_next = job->start, u_next = job->first_u, t = 0, earned = 0;
-            }
-            s = s_next, u = u_next;
-        }
-        last = score(&book);
+STEP crm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_cols) {
+    double *here = mine->q + x.s * 4 * n_cols;
+    DRAW(r);
+    u64 a = pick(ties(here + x.u, n_cols), r, job->explore_below);
+    u64 move = moves[x.s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = x.u;
+    fetch_ahead(job, moves, s_next, mine->q, 4 * n_cols);
+    double *row = here + a * n_cols, *next = mine->q + s_next * 4 * n_cols;
+    const double *reward = job->reward + e * n_cols;
+    if (__builtin_expect(e < job->n_quiet, 1)) {
+        sweep(row, next, n_cols, reward, job->alpha, job->gamma);
+    } else {
+        u_next = job->delta[e * n_cols + x.u];
+        sweep_ordered(row, next, job->n_u, n_cols, job->delta + e * n_cols, reward, job->alpha, job->gamma);
     }
-    return finish(job, &book, moves, last);
+    x.earned += job->own[e * n_cols + x.u];
+    x.t++;
+    if (__builtin_expect(u_next == job->n_u || x.t == job->limit, 0)) {
+        close_episode(&mine->book, x.t, x.earned, job->outcome[e * n_cols + x.u] == 1);
+        s_next = job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
+    }
+    x.s = s_next, x.u = u_next;
+    return x;
 }
-Result limit_crm(const Job *job, double *q) {
-    return job->n_cols == 4 ? crm(job, q, 4) : crm(job, q, job->n_cols); /* a constant row is one register */
+void limit_crm(const Job *job, Result *results) {
+    if (job->n_cols == 4) /* a constant row is one register */
+        drive(job, results, crm_step, 4);
+    else
+        drive(job, results, crm_step, job->n_cols);
 }
 
 static u64 __attribute__((noinline))
@@ -245,59 +282,53 @@ pick_option(const double *values, int64_t first, int64_t last, u64 r, u64 explor
 }
 
 /* q[s][4][n_ocols], controller[s][n_o]; an option ends at the step limit */
-static inline Result hrm(const Job *job, double *q, double *controller, const u64 n_ocols) {
-    fill_choice();
-    SEED(job->seed);
-    u64 *moves = pack_moves(job);
-    Book book = open_book(job);
-    const u64 n_u = job->n_u, n_quiet = job->n_quiet, n_cols = job->n_cols, n_o = job->n_o, NONE = ~(u64)0;
-    const double alpha = job->alpha, gamma = job->gamma;
-    u64 s = job->start, u = job->first_u, t = 0, o = NONE, o_s = 0;
-    double earned = 0, last = 0, gain = 0, discount = 1;
-    for (u64 done = 0; done < job->steps; done += job->tick) {
-        for (u64 k = 0; k < job->tick; k++) {
-            if (__builtin_expect(o == NONE, 0)) {
-                DRAW(r);
-                o = pick_option(controller + s * n_o, job->first[u], job->first[u + 1], r, job->explore_below);
-                o_s = s, gain = 0, discount = 1;
-            }
-            double *here = q + s * 4 * n_ocols;
-            DRAW(r);
-            u64 a = pick(ties(here + o, n_ocols), r, job->explore_below);
-            u64 move = moves[s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = u;
-            double *row = here + a * n_ocols, *next = q + s_next * 4 * n_ocols;
-            if (__builtin_expect(e < n_quiet, 1)) {
-                sweep(row, next, n_ocols, job->earns + e * n_ocols, alpha, gamma);
-            } else {
-                u_next = job->delta[e * n_cols + u];
-                sweep_ordered(row, next, n_o, n_ocols, job->ends + e * n_ocols, job->earns + e * n_ocols, alpha, gamma);
-            }
-            gain += discount * job->reward[e * n_cols + u];
-            discount *= gamma;
-            earned += job->own[e * n_cols + u];
-            t++;
-            if (__builtin_expect(u_next != u || t == job->limit, 0)) {
-                double target = gain;
-                if (u_next != n_u) {
-                    const double *values = controller + s_next * n_o;
-                    double best = values[job->first[u_next]];
-                    for (int64_t j = job->first[u_next]; j < job->first[u_next + 1]; j++) best = max2(values[j], best);
-                    target += discount * best;
-                }
-                double *value = controller + o_s * n_o + o;
-                *value = normal(*value + job->controller_alpha * (target - *value));
-                o = NONE;
-                if (u_next == n_u || t == job->limit) {
-                    close_episode(&book, t, earned, job->outcome[e * n_cols + u] == 1);
-                    s_next = job->start, u_next = job->first_u, t = 0, earned = 0;
-                }
-            }
-            s = s_next, u = u_next;
-        }
-        last = score(&book);
+STEP hrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_ocols) {
+    const u64 n_u = job->n_u, n_cols = job->n_cols, n_o = job->n_o;
+    double *controller = mine->controller;
+    if (__builtin_expect(x.o == NONE, 0)) {
+        DRAW(r);
+        x.o = pick_option(controller + x.s * n_o, job->first[x.u], job->first[x.u + 1], r, job->explore_below);
+        x.o_s = x.s, x.gain = 0, x.discount = 1;
     }
-    return finish(job, &book, moves, last);
+    double *here = mine->q + x.s * 4 * n_ocols;
+    DRAW(r);
+    u64 a = pick(ties(here + x.o, n_ocols), r, job->explore_below);
+    u64 move = moves[x.s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = x.u, paid = e * n_cols + x.u;
+    fetch_ahead(job, moves, s_next, mine->q, 4 * n_ocols);
+    double *row = here + a * n_ocols, *next = mine->q + s_next * 4 * n_ocols;
+    const double *earns = job->earns + e * n_ocols;
+    if (__builtin_expect(e < job->n_quiet, 1)) {
+        sweep(row, next, n_ocols, earns, job->alpha, job->gamma);
+    } else {
+        u_next = job->delta[paid];
+        sweep_ordered(row, next, n_o, n_ocols, job->ends + e * n_ocols, earns, job->alpha, job->gamma);
+    }
+    x.gain += x.discount * job->reward[paid];
+    x.discount *= job->gamma;
+    x.earned += job->own[paid];
+    x.t++;
+    if (__builtin_expect(u_next != x.u || x.t == job->limit, 0)) {
+        double target = x.gain;
+        if (u_next != n_u) {
+            const double *values = controller + s_next * n_o;
+            double best = values[job->first[u_next]];
+            for (int64_t j = job->first[u_next]; j < job->first[u_next + 1]; j++) best = max2(values[j], best);
+            target += x.discount * best;
+        }
+        double *value = controller + x.o_s * n_o + x.o;
+        *value = normal(*value + job->controller_alpha * (target - *value));
+        x.o = NONE;
+        if (u_next == n_u || x.t == job->limit) {
+            close_episode(&mine->book, x.t, x.earned, job->outcome[paid] == 1);
+            s_next = job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
+        }
+    }
+    x.s = s_next, x.u = u_next;
+    return x;
 }
-Result limit_hrm(const Job *job, double *q, double *controller) {
-    return job->n_ocols == 4 ? hrm(job, q, controller, 4) : hrm(job, q, controller, job->n_ocols);
+void limit_hrm(const Job *job, Result *results) {
+    if (job->n_ocols == 4)
+        drive(job, results, hrm_step, 4);
+    else
+        drive(job, results, hrm_step, job->n_ocols);
 }

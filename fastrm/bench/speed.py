@@ -28,10 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
                 pass
         except OSError as problem:
             raise ConfigError(f"--json {arguments.json}: cannot be written: {problem.strerror or problem}") from None
+    from rich.console import Console
+
     from fastrm.bench import measure  # numba is imported only now
     from fastrm.results import describe_machine
 
-    report = {"machine": describe_machine(), **measure.everything(arguments.steps, arguments.repeats)}
+    with Console(stderr=True).status("measuring") as status:
+        figures = measure.everything(arguments.steps, arguments.repeats, status.update)
+    report = {"machine": describe_machine(), **figures}
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
     print_speed(report)
@@ -46,12 +50,14 @@ def print_speed(report: dict[str, Any]) -> None:
     machine = report["machine"]
     console.print(f"{machine['cpu']}, {machine['cores']} cores, numba {machine['numba']}, Python {machine['python']}")
     table = new_table(
-        "One core, 41 x 41, task a-b-c", "learner", "machine", "M steps/s", "vs C", "vs naive", "compile s"
-    )
+        "One core, task a-b-c: million steps a second of one run and of six; C runs one by one, or three in turn",
+        "learner", "machine", "side", "one", "/C", "/naive", "six", "/C", "/C in turn",
+    )  # fmt: skip
     for row in report["kernels"]:
         table.add_row(
-            row["algo"], row["kind"], f"{row['steps_per_s'] / 1e6:.1f}", ratio(row["vs_c"], 2),
-            ratio(row["vs_naive"], 0), ratio(row["compile_s"], 1),
+            row["algo"], row["kind"], str(row["side"]), f"{row['steps_per_s'] / 1e6:.1f}", ratio(row["vs_c"], 2),
+            ratio(row["vs_naive"], 0), f"{row['steps_per_s_six'] / 1e6:.1f}", ratio(row["six_vs_c"], 2),
+            ratio(row["six_vs_lanes_in_c"], 2),
         )  # fmt: skip
     console.print(table)
     for note in dict.fromkeys(row["c_note"] for row in report["kernels"] if row["c_note"]):
@@ -64,11 +70,6 @@ def print_speed(report: dict[str, Any]) -> None:
     for row in report["growth"]["any_order"]:
         figures = f"{row['ns_per_update']:.2f}", f"{row['compile_s']:.2f}"
         table.add_row(str(row["targets"]), str(row["states"]), *figures)
-    console.print(table)
-    algos = dict.fromkeys(row["algo"] for row in report["kernels"])
-    table = new_table("Growth with the grid", "side", *(f"{algo} ns/step" for algo in algos))
-    for row in report["growth"]["grid_side"]:
-        table.add_row(str(row["side"]), *(f"{row[f'{algo}_ns_per_step']:.1f}" for algo in algos))
     console.print(table)
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
     if envs := report["vector_environment"]:

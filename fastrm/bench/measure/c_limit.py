@@ -20,7 +20,7 @@ FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
 INSTALLED = Path(__file__).parents[2] / "suites" / "limit.c"
 
 _ARRAYS = {
-    "next_s": np.uint32, "event": np.uint32, "delta": np.uint32, "own": np.float64, "reward": np.float64,
+    "moves": np.uint64, "delta": np.uint32, "own": np.float64, "reward": np.float64,
     "outcome": np.uint8,
 }  # fmt: skip
 
@@ -32,7 +32,11 @@ class _Job(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("first", "owner", "ends", "earns")),
         *((name, ctypes.c_uint64) for name in ("n_o", "n_ocols")),
         *((name, ctypes.c_double) for name in ("alpha", "gamma", "controller_alpha")),
-        *((name, ctypes.c_uint64) for name in ("explore_below", "limit", "seed", "steps", "tick", "window")),
+        *((name, ctypes.c_uint64) for name in ("explore_below", "limit", "steps", "tick", "window")),
+        ("seeds", ctypes.c_void_p),
+        *((name, ctypes.c_uint64) for name in ("n", "lanes", "far")),
+        *((name, ctypes.c_void_p) for name in ("q", "controller")),
+        *((name, ctypes.c_uint64) for name in ("q_size", "controller_size")),
     )
 
 
@@ -55,10 +59,7 @@ def build(folder: Path) -> ctypes.CDLL | str:
     done = subprocess.run([compiler, *FLAGS, "-o", target, source], capture_output=True, text=True, check=False)
     if done.returncode:
         return f"cc failed: {done.stderr.strip().splitlines()[0] if done.stderr.strip() else done.returncode}"
-    library = ctypes.CDLL(str(target))
-    for name in ("limit_qrm", "limit_crm", "limit_hrm"):
-        getattr(library, name).restype = _Result
-    return library
+    return ctypes.CDLL(str(target))
 
 
 def has(library: ctypes.CDLL | str, algo: str) -> bool:
@@ -67,16 +68,16 @@ def has(library: ctypes.CDLL | str, algo: str) -> bool:
 
 
 def learned(batch: Batch) -> list[Array]:
-    """Return the tables of a batch's first seed: its values, and HRM's controller."""
+    """Return the tables of a batch: its values, and HRM's controller."""
     own = batch.state.own
-    return [batch.state.q[0], *([own.controller[0]] if isinstance(own, Hierarchy) else [])]
+    return [batch.state.q, *([own.controller] if isinstance(own, Hierarchy) else [])]
 
 
-def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, list[Array]]:
-    """Run the C loop on the problem and the first seed of a fresh batch; return seconds and the tables it learned.
+def run_limit(library: ctypes.CDLL, batch: Batch, lanes: int) -> tuple[float, list[Array]]:
+    """Run the C loop on the problem and the seeds of a fresh batch, one by one or three in turn.
 
-    The caller compares the tables with the kernels'. Only what the speed suite needs is written in C: the clean
-    profile, one machine, whole ticks.
+    Returns the seconds and the tables it learned, which the caller compares with the kernels'. Only what the speed
+    suite needs is written in C: the clean profile, one machine, whole ticks.
     """
     problem, config, own = batch.problem, batch.config, batch.state.own
     tables, options = problem.tables, own.options if isinstance(own, Hierarchy) else None
@@ -88,10 +89,11 @@ def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, list[Array]]:
         name: np.ascontiguousarray(array, dtype)
         for (name, dtype), array in zip(
             _ARRAYS.items(),
-            (tables.next_s, tables.event, tables.delta, tables.reward, batch.setting.reward, tables.outcome),
+            (tables.moves, tables.delta, tables.reward, batch.setting.reward, tables.outcome),
             strict=True,
         )
     }
+    arrays["seeds"], arrays["q"], arrays["controller"] = np.array(batch.seeds, np.uint64), copies[0], copies[-1]
     if options is not None:
         arrays |= {
             "first": options.first.astype(np.int64),
@@ -106,11 +108,12 @@ def run_limit(library: ctypes.CDLL, batch: Batch) -> tuple[float, list[Array]]:
         n_o=len(options.owner) if options else 0, n_ocols=options.reward.shape[1] if options else 0,
         alpha=config.alpha, gamma=config.gamma, controller_alpha=config.controller_alpha,
         explore_below=math.floor(config.epsilon * 2**32),
-        limit=config.episode_limit, seed=batch.seeds[0], steps=batch.steps, tick=config.tick,
-        window=config.window or 100,
+        limit=config.episode_limit, steps=batch.steps, tick=config.tick, window=config.window or 100,
+        n=len(batch.seeds), lanes=lanes, far=batch.setting.far is not None,
+        q_size=copies[0][0].size, controller_size=copies[-1][0].size,
     )  # fmt: skip
-    arguments = [ctypes.byref(job), *(ctypes.c_void_p(table.ctypes.data) for table in copies)]
+    results = (_Result * len(batch.seeds))()
     function = getattr(library, f"limit_{batch.learner.name}")
     start = time.perf_counter()
-    function(*arguments)
+    function(ctypes.byref(job), results)
     return time.perf_counter() - start, copies
