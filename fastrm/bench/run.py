@@ -18,11 +18,10 @@ from fastrm.bench.console import (
     progress_bar,
     say_failures,
 )
-from fastrm.errors import ConfigError, FastrmError, StoreError
+from fastrm.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from fastrm.experiments import Experiment, Plan
-    from fastrm.results import Results
 
 CHANGES = ("steps", "seeds", "maps")
 """Settings of a suite that the command line may replace."""
@@ -69,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 def run_one(experiment: Experiment, arguments: argparse.Namespace) -> int:
     """Run one experiment and print a summary."""
     from fastrm.bench.plot import folder_of
+    from fastrm.bench.reporting import report_on
     from fastrm.experiments import Interrupted, Plan, run as run_plan, write_episodes
 
     plan = Plan.of(experiment)
@@ -99,56 +99,6 @@ def run_one(experiment: Experiment, arguments: argparse.Namespace) -> int:
         print_summary(results)
         return FAILED if (results["error"] != "").any() else 0
     return FAILED if say_failures(results) else 0
-
-
-def report_on(results: Results, folder: Path, quiet: bool) -> None:
-    """Draw the figures, judge the claims or tell the findings, and say where everything is.
-
-    What cannot be done is said and left out.
-    """
-    from fastrm.bench.plot import draw
-
-    paths: list[Path] = []
-    try:
-        paths += draw(results, folder, quiet=quiet)
-    except ConfigError as problem:
-        sys.stderr.write(f"fastrm: {problem}\n")
-    swept = any(method.optimism is not None for method in results.plan.methods)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        paths.append((_tell if swept else _judge)(results, folder, quiet))
-    except FastrmError as problem:
-        sys.stderr.write(f"fastrm: {problem}\n")
-    except OSError as problem:
-        sys.stderr.write(f"fastrm: {folder}: cannot be written: {problem.strerror or problem}\n")
-    if not quiet:
-        sys.stdout.write(f"{results!r} in {results.path}\n")
-        sys.stdout.write(f"{', '.join(path.name for path in paths)} in {folder}\n" if paths else "")
-
-
-def _judge(results: Results, folder: Path, quiet: bool) -> Path:
-    """Judge the paper's claims and write them down."""
-    from fastrm.bench.claims import Judged, claims_as_markdown, print_claims
-    from fastrm.studies import judge
-
-    judged = [Judged(str(results.path), results.complete, judge(results))]
-    path = folder / "claims.md"
-    path.write_text(claims_as_markdown(judged))
-    if not quiet:
-        print_claims(judged)
-    return path
-
-
-def _tell(results: Results, folder: Path, quiet: bool) -> Path:
-    """Write down what a sweep of initial values shows."""
-    from fastrm.bench.findings import tables
-
-    path = folder / "findings.md"
-    told = "".join(tables(results))
-    path.write_text(told)
-    if not quiet:
-        sys.stdout.write(told)
-    return path
 
 
 def print_forecast(plan: Plan, out: Path, workers: int | None = None) -> None:

@@ -125,8 +125,10 @@ class Results:
         number = {key: k for k, key in enumerate(ordered)}
         group = np.array([number[key] for key in keys], dtype=np.int64)
         group[self["error"] != ""] = -1
+        order = np.argsort(group, kind="stable")
+        ends = np.searchsorted(group[order], np.arange(len(number) + 1))
         for key, k in number.items():
-            yield key, np.flatnonzero(group == k)
+            yield key, order[ends[k] : ends[k + 1]]
 
     def per_run_values(self, value: str) -> Array:
         """Return one number per run.

@@ -120,7 +120,9 @@ def interval_of_share(held: int, count: int) -> tuple[float, float]:
 
 def by_map(values: Array, maps: Array) -> list[Array]:
     """Return the values of every map, maps in order of their names."""
-    return [values[maps == name] for name in np.unique(maps)]
+    order = np.argsort(maps, kind="stable")
+    changes = np.flatnonzero(maps[order][1:] != maps[order][:-1]) + 1
+    return np.split(values[order], changes) if len(values) else []
 
 
 def _resample_runs(groups: list[Array], rounds: int, random: np.random.Generator) -> Array:

@@ -1,0 +1,118 @@
+"""The report on a result file: figures, and claims or findings, in a folder beside it.
+
+It is made once. As long as the result file, the program and what was made stay as they are, it is read back instead:
+``report.json`` says what it was made from, and what was judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrm.errors import ConfigError, FastrmError, printable
+
+if TYPE_CHECKING:
+    from fastrm.results import Results
+    from fastrm.studies import Claim
+
+KEPT = "report.json"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was made: files in the folder, and the claims or the findings that are printed."""
+
+    files: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    findings: str = ""
+
+
+def report_on(results: Results, folder: Path, quiet: bool) -> None:
+    """Draw the figures, judge the claims or tell the findings, unless that was done; say where everything is.
+
+    What cannot be done is said and left out.
+    """
+    from fastrm.bench.claims import Judged, print_claims
+
+    made_from = _made_from(results)
+    report = _read(folder, made_from)
+    if report is None:
+        report = _make(results, folder, made_from, quiet)
+    if quiet:
+        return
+    if report.claims:
+        print_claims([Judged(str(results.path), results.complete, report.claims)])
+    sys.stdout.write(report.findings)
+    sys.stdout.write(f"{results!r} in {printable(str(results.path))}\n")
+    sys.stdout.write(f"{', '.join(report.files)} in {printable(str(folder))}\n" if report.files else "")
+
+
+def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report:
+    """Make the report, and keep it if all of it could be made."""
+    from fastrm.bench.claims import Judged, claims_as_markdown
+    from fastrm.bench.findings import tables
+    from fastrm.bench.plot import draw
+    from fastrm.studies import judge
+
+    files: list[Path] = []
+    claims: Sequence[Claim] = ()
+    findings, is_whole = "", True
+    try:
+        files += draw(results, folder, quiet=quiet)
+    except ConfigError as problem:
+        is_whole = False
+        sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(method.optimism is not None for method in results.plan.methods):
+            path, findings = folder / "findings.md", "".join(tables(results))
+            path.write_text(findings)
+        else:
+            path, claims = folder / "claims.md", judge(results)
+            path.write_text(claims_as_markdown([Judged(str(results.path), results.complete, claims)]))
+        files.append(path)
+        report = Report(tuple(path.name for path in files), tuple(claims), findings)
+        if is_whole:
+            hashes = {path.name: _hash(path) for path in files}
+            (folder / KEPT).write_text(json.dumps({"made_from": made_from, "hashes": hashes, **asdict(report)}))
+        return report
+    except FastrmError as problem:
+        sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
+    except OSError as problem:
+        sys.stderr.write(f"fastrm: {printable(str(folder))}: cannot be written: {problem.strerror or problem}\n")
+    return Report(tuple(path.name for path in files))
+
+
+def _read(folder: Path, made_from: str) -> Report | None:
+    """Return the report of an earlier start; None where it is of something else, damaged or not there."""
+    from fastrm.studies import Case, Claim
+
+    try:
+        kept = json.loads((folder / KEPT).read_bytes())
+        if kept["made_from"] != made_from or any(_hash(folder / name) != h for name, h in kept["hashes"].items()):
+            return None
+        claims = [
+            Claim(**{**claim, "parts": tuple(claim["parts"]), "cases": tuple(Case(**case) for case in claim["cases"])})
+            for claim in kept["claims"]
+        ]
+        return Report(tuple(kept["files"]), tuple(claims), kept["findings"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _made_from(results: Results) -> str:
+    """Return a hash of the result file and of the program."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in (results.path, *sorted(Path(__file__).parents[1].rglob("*.py"))):
+        digest.update(path.read_bytes() if path is not None else b"")
+    digest.update(str(results.path).encode(errors="replace"))
+    return digest.hexdigest()
+
+
+def _hash(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
