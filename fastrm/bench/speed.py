@@ -46,16 +46,19 @@ def print_speed(report: dict[str, Any]) -> None:
     """Print the report of ``speed``."""
     from rich.console import Console
 
+    from fastrm.machines import SHORT_KINDS
+
     console = Console()
     machine = report["machine"]
     console.print(f"{machine['cpu']}, {machine['cores']} cores, numba {machine['numba']}, Python {machine['python']}")
     table = new_table(
-        "One core, task a-b-c: million steps a second of one run and of six; C runs one by one, or three in turn",
-        "learner", "machine", "side", "one", "/C", "/naive", "six", "/C", "/C in turn",
+        "One core, task a-b-c: M steps/s of one run and of six; / C, / C three in turn",
+        "learner", "machine", "side", "one", "/C", "/naive", "six", "/C", "/C x 3",
     )  # fmt: skip
+    short = {kind: name for name, kind in SHORT_KINDS.items()}
     for row in report["kernels"]:
         table.add_row(
-            row["algo"], row["kind"], str(row["side"]), f"{row['steps_per_s'] / 1e6:.1f}", ratio(row["vs_c"], 2),
+            row["algo"], short[row["kind"]], str(row["side"]), f"{row['steps_per_s'] / 1e6:.1f}", ratio(row["vs_c"], 2),
             ratio(row["vs_naive"], 0), f"{row['steps_per_s_six'] / 1e6:.1f}", ratio(row["six_vs_c"], 2),
             ratio(row["six_vs_lanes_in_c"], 2),
         )  # fmt: skip
