@@ -39,6 +39,7 @@ class Tables(NamedTuple):
     outcome:   np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
     reward:    np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding
     partial:   np.ndarray  # uint8   [n_e]           does the event leave some column of 0 .. n_u - 1 unreached?
+    image:     np.ndarray  # uint8   [n_e, n_cols]   can the event lead to a column?
     first_u:   np.ndarray  # uint32  [n_m]           start column of every machine
     own_score: np.ndarray  # uint8   [n_m]           score episodes by own reward (else 1 for success)
     start:     int         #                         start cell
@@ -103,7 +104,6 @@ class Span(NamedTuple):
 class Sweep(NamedTuple):
     """CRM's own."""
 
-    valid: np.ndarray  # uint8   [n_cols]        scratch: machine states that the previous event can lead to
     width: int | None  #                         n_cols; None, a type of its own, where a row is one block
 
 
@@ -114,6 +114,7 @@ class Options(NamedTuple):
     owner:  np.ndarray  # uint32  [n_o]           the machine state an option leaves
     delta:  np.ndarray  # uint32  [n_e, n_cols]   the option itself while it goes on, n_o when it ends
     reward: np.ndarray  # float64 [n_e, n_cols]   what it learns from: the machine's reward, and its own at the end
+    image:  np.ndarray  # uint8   [n_e, n_cols]   can an event lead to the machine state it leaves?
 
 
 class Hierarchy(NamedTuple):
@@ -121,8 +122,6 @@ class Hierarchy(NamedTuple):
 
     options:    Options     #                          what there is to choose from
     controller: np.ndarray  # float64 [n, n_s, n_o]    the controller's values; updated
-    valid:      np.ndarray  # uint8   [n_cols]         scratch, as CRM's
-    keep:       np.ndarray  # uint8   [option columns] scratch: options whose machine state is valid
     width:      int | None  #                          option columns, as CRM's
 
 

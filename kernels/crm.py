@@ -6,7 +6,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import N_ACTIONS, NOTHING
-from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, packed_move
+from fastrm.kernels.episode import begin_episode, end_episode, narrow_by, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
@@ -59,10 +59,10 @@ def step(world, mine, x):
         if narrow == NOTHING:
             sweep_ordered(q, row, there, n_cols, world.reward, paid, world.delta, world.n_u, rule.alpha, rule.gamma)
         else:
-            mark_image(sweep.valid, world.delta, n_cols, world.n_u, narrow)
             sweep_kept(
-                q, row, there, n_cols, world.reward, paid, world.delta, sweep.valid, world.n_u, rule.alpha, rule.gamma
-            )
+                q, row, there, n_cols, world.reward, paid, world.delta, world.image, narrow * n_cols, world.n_u,
+                rule.alpha, rule.gamma,
+            )  # fmt: skip
         narrow, quiet = narrow_by(rule.prune, setting.tables.partial, e, world.n_quiet)
     if u == world.n_u or t == rule.limit:
         me = agents[i]

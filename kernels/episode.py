@@ -79,15 +79,6 @@ def narrow_by(prune, partial, e, n_quiet):
 
 
 @part
-def mark_image(valid, delta, n_cols, n_u, e):
-    """Mark the machine states that event e can lead to. `valid` is overwritten."""
-    for v in range(n_u):
-        valid[v] = 0
-    for v in range(n_u):
-        valid[delta[e * n_cols + np.uint64(v)]] = 1
-
-
-@part
 def record(me, log, span, k, i):
     """Log run i after tick k of a span; the score is summed from the oldest episode to the newest."""
     window, tick, n = log.ring.shape[1], span.row + k, me["episodes"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import N_ACTIONS, NOTHING
-from fastrm.kernels.episode import begin_episode, end_episode, mark_image, narrow_by, packed_move
+from fastrm.kernels.episode import begin_episode, end_episode, narrow_by, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, choose_among, slide
 from fastrm.kernels.rng import draw
@@ -34,8 +34,9 @@ def best_option(controller, values, first, u):
 def own(state, i):
     """Return what belongs to run i, and what options there are."""
     options = state.own.options
-    table = state.q[i].reshape(-1), state.own.controller[i].reshape(-1)
-    return i, state.agents, state.log, table, state.own, options.delta.reshape(-1), options.reward.reshape(-1)
+    learned = state.q[i].reshape(-1), state.own.controller[i].reshape(-1)
+    tables = options.delta.reshape(-1), options.reward.reshape(-1), options.image.reshape(-1)
+    return i, state.agents, state.log, state.own, learned, tables
 
 
 @part
@@ -58,10 +59,10 @@ def leave(mine, x):
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
-    i, agents, log, (q, controller), hierarchy, ends, earns = mine
+    i, agents, log, hierarchy, (q, controller), (ends, earns, image) = mine
     (rng0, rng1, s, u, t, earned, narrow, quiet), (o, o_s, gain, discount) = x
     setting, rule, n_cols = world.setting, world.setting.rule, row_width(hierarchy.width)
-    first, owner, n_o = hierarchy.options.first, hierarchy.options.owner, np.uint64(hierarchy.options.owner.size)
+    first, n_o = hierarchy.options.first, np.uint64(hierarchy.options.owner.size)
     if o == NOTHING:
         number, rng0, rng1 = draw(rng0, rng1)
         o = choose_among(controller, s * n_o, first[u], first[u + _1], number, rule.explore_below)
@@ -88,10 +89,7 @@ def step(world, mine, x):
         if narrow == NOTHING:
             sweep_ordered(q, row, there, n_cols, earns, paid, ends, n_o, rule.alpha, rule.gamma)
         else:
-            mark_image(hierarchy.valid, world.delta, world.n_cols, world.n_u, narrow)
-            for j in range(n_o):
-                hierarchy.keep[j] = hierarchy.valid[owner[j]]
-            sweep_kept(q, row, there, n_cols, earns, paid, ends, hierarchy.keep, n_o, rule.alpha, rule.gamma)
+            sweep_kept(q, row, there, n_cols, earns, paid, ends, image, narrow * n_cols, n_o, rule.alpha, rule.gamma)
         narrow, quiet = narrow_by(rule.prune, setting.tables.partial, e, world.n_quiet)
     cut = t == rule.limit
     if ended or (cut and not rule.option_survives):

@@ -34,6 +34,7 @@ class World(NamedTuple):
     delta:   Any  # uint32  [n_e * n_cols]
     own:     Any  # float64 [n_e * n_cols]  what the machine pays
     reward:  Any  # float64 [n_e * n_cols]  what is learned from
+    image:   Any  # uint8   [n_e * n_cols]
     n_cols:  Any
     n_s:     Any
     n_u:     Any
@@ -52,6 +53,7 @@ def flatten(setting):
         tables.delta.reshape(-1),
         tables.reward.reshape(-1),
         setting.reward.reshape(-1),
+        tables.image.reshape(-1),
         np.uint64(tables.reward.shape[1]),
         np.uint64(tables.next_s.shape[0]),
         np.uint64(tables.n_u),

@@ -61,8 +61,8 @@ def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, n, alpha,
 
 
 @part
-def sweep_kept(q, row, row_next, n_cols, reward, row_reward, delta, keep, n, alpha, gamma):
-    """Like `sweep_ordered`, only for the columns that `keep` marks."""
+def sweep_kept(q, row, row_next, n_cols, reward, row_reward, delta, image, row_image, n, alpha, gamma):
+    """Like `sweep_ordered`, only for the columns that a row of `image` marks."""
     for v in range(n):
-        if keep[v]:
+        if image[row_image + np.uint64(v)]:
             update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), alpha, gamma)

@@ -31,10 +31,10 @@ class Crm:
     settings = ("alpha", "q_init", "prune")
 
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
-        """Return the initial values, terminals and padding worth 0, and scratch space."""
+        """Return the initial values, terminals and padding worth 0."""
         n_cols = reward.shape[1]
         q = columns_of(problem, config.q_init, n, problem.tables.n_u, n_cols)
-        return q, Sweep(valid=np.ones(n_cols, dtype=np.uint8), width=width_of(n_cols))
+        return q, Sweep(width=width_of(n_cols))
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""

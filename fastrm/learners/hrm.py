@@ -44,8 +44,6 @@ class Hrm:
         own = Hierarchy(
             options=options,
             controller=np.full((n, len(problem.tables.next_s), n_o), float(config.q_init)),
-            valid=np.ones(reward.shape[1], dtype=np.uint8),
-            keep=np.ones(n_cols, dtype=np.uint8),
             width=width_of(n_cols),
         )
         return columns_of(problem, config.q_init, n, n_o, n_cols), own
@@ -107,11 +105,14 @@ def build_options(problem: Problem, rewards: Array, config: LearnerConfig) -> Op
     reward = aligned_full(delta.shape)
     paid = rewards[:, owner]
     reward[:, :n_o] = np.where(goes_on, paid, paid + np.where(reached, config.r_max, config.r_min))
+    image = np.zeros(delta.shape, dtype=np.uint8)
+    image[:, :n_o] = tables.image[:, owner]
     options = Options(
         first=np.searchsorted(owner, np.arange(tables.n_u + 1)).astype(np.uint64),
         owner=owner,
         delta=delta,
         reward=reward,
+        image=image,
     )
     for array in options:
         array.flags.writeable = False

@@ -118,8 +118,8 @@ def _assemble(
     order = np.argsort(~quiet, kind="stable")
     rank = np.empty(n_e, dtype=np.uint32)
     rank[order] = np.arange(n_e, dtype=np.uint32)
-    image = np.zeros((n_e, n_u + 1), dtype=np.bool_)
-    np.put_along_axis(image, delta[:, :n_u].astype(np.int64), True, axis=1)
+    image = np.zeros(delta.shape, dtype=np.uint8)
+    np.put_along_axis(image, delta[:, :n_u].astype(np.int64), 1, axis=1)
     partial: Array = np.logical_not(image[:, :n_u].all(axis=1)).astype(np.uint8)
     first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
     event = rank[events.of_move]
@@ -131,6 +131,7 @@ def _assemble(
         outcome=outcome[order],
         reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
         partial=partial[order],
+        image=image[order],
         first_u=np.array(first_u, dtype=np.uint32),
         own_score=np.array([machine.score == "own" for machine in machines], dtype=np.uint8),
         start=terrain.start,

@@ -54,6 +54,7 @@ def assert_tables_equal_oracle(grid, specs, profile="clean", metric="manhattan")
                 )
             image = set(tables.delta[e, : tables.n_u].tolist())
             assert bool(tables.partial[e]) == (not image >= set(range(tables.n_u)))
+            assert set(np.flatnonzero(tables.image[e]).tolist()) == image
             assert (e < tables.n_quiet) == (tables.delta[e, : tables.n_u].tolist() == list(range(tables.n_u)))
     assert not tables.reward[:, tables.n_u :].any()
     assert (tables.delta[:, tables.n_u :] == tables.n_u).all()
