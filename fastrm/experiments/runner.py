@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fastrm.checks import check_choice, check_whole
-from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError
+from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError, shown
 from fastrm.experiments.batches import workers_that_fit
 from fastrm.experiments.dispatch import Job, Progress, compute
 from fastrm.experiments.episode_logs import write_log
@@ -27,6 +27,7 @@ from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.plan import Plan
 from fastrm.resources import usable_cores
 from fastrm.results import Disk, Results, Store, load, merge_files
+from fastrm.textfile import check_path
 
 MOST_REPAIRS = 3
 KILLED = 130
@@ -173,8 +174,10 @@ def _check_arguments(
 
 def _check_path(name: str, value: object) -> None:
     """Refuse what is not the name of a file."""
-    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
-        raise ConfigError(f"{name}={value!r:.60}: must be the name of a file")
+    try:
+        check_path(value, ConfigError)
+    except ConfigError:
+        raise ConfigError(f"{name}={shown(value)}: must be the name of a file") from None
 
 
 def _named(experiment: str | Path | Experiment) -> Experiment:

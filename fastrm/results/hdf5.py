@@ -32,7 +32,7 @@ from fastrm.results.schema import (
     Runs,
     blank,
 )
-from fastrm.results.validation import check_column, check_dataset, read_attributes, read_schema
+from fastrm.results.validation import check_column, check_dataset, check_heaps, read_attributes, read_schema
 from fastrm.textfile import open_regular
 
 Columns = Mapping[str, Array]
@@ -205,6 +205,7 @@ def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColu
     With `everything` all columns are decompressed at once, so that whatever is wrong with one shows now.
     """
     image = unseal(data, source)
+    check_heaps(image, source)
     try:
         with h5py.File(io.BytesIO(image), "r") as file:
             names, attributes = _check(file, source)

@@ -63,7 +63,7 @@ def test_it_works_in_experiments_files_plots_and_speed(esarsa, tmp_path, capsys)
     assert main(["plot", str(out), "--out", str(tmp_path / "figures")]) == 0
     assert (tmp_path / "figures" / "all-maps.png").stat().st_size > 10_000
     assert main(["plot", str(out), "--text"]) == 0 and main(["info", str(out)]) == 0
-    row = measure.kernel_row(esarsa, "boolean", 20_000, 1, "no C here", {})
+    row = measure.kernel_row(esarsa, "boolean", 41, 20_000, 1, "no C here")
     assert row["steps_per_s"] > 0 and row["vs_c"] is None and row["vs_naive"] is None
     capsys.readouterr()
 

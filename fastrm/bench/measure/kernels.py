@@ -55,9 +55,8 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
         for (algo, kind), side in [*product(product(registry.names(), PAPER_KINDS), SIDES[:1]),
                                    *product(product(registry.names(), PAPER_KINDS[:1]), SIDES[1:])]:  # fmt: skip
             say(f"{algo} on a {kind} machine, {side} x {side}")
-            effort = (
-                (steps, repeats) if side == SIDES[0] else (steps // 4, min(repeats, 3))
-            )  # large tables take a while
+            is_small = side == SIDES[0]  # large tables take a while to make
+            effort = (steps, repeats) if is_small else (steps // 4, min(repeats, 3))
             kernels.append(kernel_row(algo, kind, side, *effort, library))
     say("growth with machine states")
     growth = {
