@@ -7,6 +7,7 @@ short. Here a file that is damaged, foreign or absent means the same: compile an
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import tempfile
 from contextlib import suppress
@@ -19,6 +20,7 @@ from numba.core.compiler import CompileResult
 from fastrm.kernels import _folder
 
 _CHECKSUM_BYTES = 32
+_log = logging.getLogger("fastrm.kernels")
 
 
 class MachineCode(NullCache):
@@ -37,9 +39,12 @@ class MachineCode(NullCache):
         target_context.refresh()
         try:
             stored_sig, parts = serialize.loads(_read(self._path(sig)))
-            return CompileResult._rebuild(target_context, *parts) if stored_sig == sig else None
-        except Exception:  # a cache is never a reason to stop; whatever is wrong with the file, compiling cures it
-            return None
+            if stored_sig == sig:
+                return CompileResult._rebuild(target_context, *parts)
+        except Exception:
+            pass
+        _log.info("compiling kernels, once; this takes some seconds")
+        return None
 
     def save_overload(self, sig, data):
         """Keep the machine code of a signature. A full disk or a folder that is gone costs the file, not the run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
 import re
 import sys
@@ -60,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.error("name a command")
     try:
-        with _warnings_in_one_line():
+        with _warnings_in_one_line(), _compiling_said_once():
             return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
         sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
@@ -89,6 +90,29 @@ def _warnings_in_one_line() -> Iterator[None]:
         yield
     finally:
         warnings.formatwarning = original
+
+
+@contextmanager
+def _compiling_said_once() -> Iterator[None]:
+    """Tell a person, not a log, why the first command takes a while."""
+    log = logging.getLogger("fastrm.kernels")
+    said: list[logging.LogRecord] = []
+
+    def tell(record: logging.LogRecord) -> bool:
+        if not said:
+            sys.stderr.write(f"fastrm: {record.getMessage()}\n")
+        said.append(record)
+        return False
+
+    before = log.level
+    if sys.stderr.isatty():
+        log.addFilter(tell)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeFilter(tell)
+        log.setLevel(before)
 
 
 if __name__ == "__main__":

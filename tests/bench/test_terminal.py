@@ -1,12 +1,14 @@
 """What files and arguments are called is shown in a terminal and in pictures, never obeyed."""
 
+import logging
+import sys
 import warnings
 from dataclasses import replace
 
 import pytest
 
 from fastrm import Experiment, LearnerConfig, load, run
-from fastrm.bench.__main__ import main
+from fastrm.bench.__main__ import _compiling_said_once, main
 from fastrm.bench.console import print_summary
 from fastrm.experiments import Plan
 from fastrm.pictures import figures_of, have_matplotlib, save
@@ -103,3 +105,13 @@ def test_figures_show_odd_names_as_text_and_stay_in_their_folder(odd_results, tm
         assert not SIGNS & {*path.name, *path.read_text()} or path.suffix == ".csv"
     assert {path.name for path in tmp_path.iterdir()} == {"figures", "x.svg"}
     check_said(capsys.readouterr())
+
+
+@pytest.mark.parametrize(("is_terminal", "lines"), [(True, 1), (False, 0)])
+def test_a_person_is_told_once_that_kernels_are_compiled(is_terminal, lines, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    with _compiling_said_once():
+        for _ in range(3):
+            logging.getLogger("fastrm.kernels").info("compiling kernels, once; this takes some seconds")
+    logging.getLogger("fastrm.kernels").info("nobody listens")
+    assert capsys.readouterr().err == "fastrm: compiling kernels, once; this takes some seconds\n" * lines
