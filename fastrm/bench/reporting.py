@@ -7,6 +7,7 @@ It is made once. As long as the result file, the program and what was made stay 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import sys
 from collections.abc import Sequence
@@ -108,7 +109,10 @@ def _read(folder: Path, made_from: str) -> Report | None:
 def _made_from(results: Results) -> str:
     """Return a hash of the result file and of the program."""
     digest = hashlib.blake2b(digest_size=16)
-    for path in (results.path, *sorted(Path(__file__).parents[1].rglob("*.py"))):
+    kernels = importlib.util.find_spec("fastrm.kernels")
+    folders = Path(__file__).parents[1], Path(str(kernels.origin if kernels else __file__)).parent
+    sources = {path for folder in folders for path in folder.rglob("*.py")}
+    for path in (results.path, *sorted(sources)):
         digest.update(path.read_bytes() if path is not None else b"")
     digest.update(str(results.path).encode(errors="replace"))
     return digest.hexdigest()

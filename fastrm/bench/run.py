@@ -18,7 +18,8 @@ from fastrm.bench.console import (
     progress_bar,
     say_failures,
 )
-from fastrm.errors import ConfigError, StoreError
+from fastrm.checks import check_whole
+from fastrm.errors import ConfigError, StoreError, printable
 
 if TYPE_CHECKING:
     from fastrm.experiments import Experiment, Plan
@@ -108,7 +109,9 @@ def print_forecast(plan: Plan, out: Path, workers: int | None = None) -> None:
     from fastrm.experiments import peak_bytes, work
     from fastrm.resources import usable_cores
 
-    console = Console(highlight=False)
+    if workers is not None:
+        check_whole("workers", workers, 1, 10_000)
+    console = Console(highlight=False, markup=False, emoji=False)
     calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, 10 * plan.learner.tick))
     work(calibration.to_json(), range(calibration.count))  # compile first
     begun = time.perf_counter()
@@ -123,15 +126,13 @@ def print_forecast(plan: Plan, out: Path, workers: int | None = None) -> None:
     seconds, memory = steps * per_step / cores, peak_bytes(plan, cores)
     console.print(
         f"about {seconds:.0f} s on {cores} cores, {memory / 1e6:.0f} MB of memory for what is learned, "
-        f"at most {size / 1e6:.1f} MB in {out}",
+        f"at most {size / 1e6:.1f} MB in {printable(str(out))}",
         soft_wrap=True,
     )
     for setup, name, _ in plan.grids:
-        console.print(f"  map {setup} {name}")
-    console.print(
-        f"  tasks {', '.join(name for name, _ in plan.tasks)}; "
-        f"methods {', '.join(method.label for method in plan.methods)}"
-    )
+        console.print(printable(f"  map {setup} {name}"))
+    tasks, methods = (name for name, _ in plan.tasks), (method.label for method in plan.methods)
+    console.print(printable(f"  tasks {', '.join(tasks)}; methods {', '.join(methods)}"))
 
 
 def default_path(name: str, shard: tuple[int, int] | None) -> Path:

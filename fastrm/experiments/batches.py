@@ -50,7 +50,7 @@ def bytes_of_largest_run(plan: Plan) -> int:
     texts = [text for _, _, text in plan.grids]
     grid, sizes = texts.index(max(texts, key=len)), [1]
     for task, method in itertools.product(range(len(plan.tasks)), range(len(plan.methods))):
-        with contextlib.suppress(FastrmError):
+        with contextlib.suppress(Exception):  # `work` will record it
             problem = plan.problem(grid, task, method)
             batch = Batch(
                 problem, plan.methods[method].algo, steps=plan.steps, seeds=(), config=plan.learner,

@@ -136,8 +136,14 @@ def _drain(pool: Pool, job: Job) -> None:
             return
         finished = await_any(flying)
         flying -= finished
-        for future in finished:
-            _save(pool, future, job, stopping=stop_at is not None)
+        losses = []
+        for future in finished:  # all that is good first
+            try:
+                _save(pool, future, job, stopping=stop_at is not None)
+            except _WorkersLost as loss:
+                losses.append(loss)
+        if losses:
+            raise losses[0]
         if finished:
             job.tell()
         patience.passed(bool(finished))

@@ -121,6 +121,8 @@ class Batch:
 
     def start(self, seeds: Sequence[int]) -> None:
         """Begin anew with these seeds."""
+        for seed in seeds:
+            check_whole("seed", seed, 0, 2**64 - 1)
         self.seeds, self.done = [int(seed) for seed in seeds], 0
         agents = np.zeros(len(self.seeds), dtype=AGENT)
         rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import qrm, rollout
@@ -43,7 +41,7 @@ class Qrm:
 
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return run i's table without terminals."""
-        return Values(np.ascontiguousarray(state.q[i, : problem.tables.n_u].swapaxes(0, 1)))
+        return Values(state.q[i, : problem.tables.n_u].swapaxes(0, 1).copy())
 
     def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""

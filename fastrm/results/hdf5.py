@@ -165,7 +165,8 @@ class LazyColumns(Mapping[str, Array]):
     """
 
     def __init__(self, image: Callable[[], bytes], names: Iterable[str], source: str = "a part") -> None:
-        self._image, self._stored = image, tuple(names)
+        self._image = image
+        self._stored: tuple[str, ...] = names._stored if isinstance(names, LazyColumns) else tuple(names)
         self.source: str = names.source if isinstance(names, LazyColumns) else source
         self.missing = {v.name: v for v in VARIABLES if v.name not in self._stored}
         self._read: Frame = {}

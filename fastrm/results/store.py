@@ -6,6 +6,7 @@ merged and removed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -126,7 +127,8 @@ class Store:
         if not self.parts.is_dir():
             self.disk.make_folder(self.parts)
             self.disk.sync(self.parts.parent)
-        name = f"{int(frame['run'].min()):09d}-{len(frame['run'])}.seg"
+        which = hashlib.blake2b(frame["run"].tobytes(), digest_size=6).hexdigest()  # a failed run is tried with others
+        name = f"{int(frame['run'].min()):09d}-{len(frame['run'])}-{which}.seg"
         self.disk.publish(self.parts / name, pack(self.runs, [frame], self._attributes()))
         self._count(frame)
 
@@ -227,6 +229,7 @@ def _kept(runs: Runs, out: Path) -> tuple[LazyColumns, dict[str, Any]]:
     try:
         columns, attributes = unpack(read_file(out), str(out))
         check_same(runs, attributes, str(out))
+        check_numbers(columns, runs, str(out))
     except StoreError as problem:
         raise StoreError(f"{problem}; it is not overwritten") from None
     return columns, attributes

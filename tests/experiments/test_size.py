@@ -33,3 +33,12 @@ def test_a_forecast_tells_the_memory_and_heeds_the_number_of_workers(tmp_path, c
     assert main(["run", str(toml), "--dry-run", "-j", "1"]) == 0
     said = capsys.readouterr().out
     assert "on 1 cores, 106 MB of memory for what is learned" in said
+
+
+def test_a_forecast_shows_names_as_they_are_and_refuses_odd_workers(tmp_path, capsys):
+    toml = tmp_path / "x.toml"
+    toml.write_text('setups = ["1a"]\nsize = 7\ntasks = ["a"]\nmethods = ["crm-bool"]\nsteps = 20000\n')
+    assert main(["run", str(toml), "--dry-run", "--out", str(tmp_path / "x[/a].h5")]) == 0
+    assert "x[/a].h5" in capsys.readouterr().out
+    assert main(["run", str(toml), "--dry-run", "-j", "-3"]) == 2
+    assert "workers=-3: must be a whole number from 1 to 10000" in capsys.readouterr().err

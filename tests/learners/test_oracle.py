@@ -173,6 +173,23 @@ def test_learning_rate_zero_leaves_q_alone(algo):
 
 
 @pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("task", ["a", "a-b"])
+def test_what_a_run_has_learned_so_far_does_not_change_when_it_goes_on(algo, task):
+    batch = Batch(small_problem(task), algo, steps=2000, seeds=[1])
+    batch.advance(1000)
+    then = batch.result(0).q
+    kept = then.copy()
+    batch.advance(1000)
+    assert np.array_equal(then, kept) and not np.array_equal(batch.result(0).q, kept)
+
+
+def test_a_batch_refuses_what_is_no_seed():
+    for seed in (1.7, "3", -1, True):
+        with pytest.raises(ConfigError, match=r"seed=.*must be a whole number"):
+            Batch(small_problem(), "qrm", steps=10, seeds=[seed])
+
+
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_another_seed_gives_another_trajectory(algo):
     one, other = (train(small_problem(), algo=algo, steps=500, seed=seed) for seed in (1, 2))
     assert not np.array_equal(one.q, other.q)

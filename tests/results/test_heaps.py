@@ -10,7 +10,7 @@ from fastrm.results.hdf5 import seal, unseal
 
 from tiny_experiment import experiment
 
-HEAP = b"GCOL\x01\0\0\0"
+HEAP = b"GCOL\x01"
 
 
 @pytest.fixture
@@ -38,7 +38,8 @@ def test_a_heap_that_does_not_add_up_is_refused(what, sizes, image, tmp_path):
     for size in sizes:
         struct.pack_into("<Q", image, place, size)
         (tmp_path / "bad.h5").write_bytes(seal(bytes(image)))
-        with pytest.raises(StoreError, match=r"damaged \(the heap of its texts at byte \d+ does not add up\)"):
+        refused = "cannot be read" if what == "heap" else r"damaged \(the heap of its texts at byte \d+ does not add up"
+        with pytest.raises(StoreError, match=refused):
             load(tmp_path / "bad.h5")
 
 

@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from fastrm import FastrmWarning, load, run
 from fastrm.errors import DiskError
-from fastrm.experiments import Interrupted
+from fastrm.experiments import Interrupted, Plan, work
+from fastrm.results import Store, hdf5
 
-from tiny_experiment import TOML, CrashDisk, command, contents, experiment
+from tiny_experiment import TOML, CrashDisk, command, contents, experiment, saved_runs
 
 
 def after(runs, act):
@@ -113,3 +115,24 @@ def test_the_command_line_says_so_in_one_line_and_exits_0(tmp_path):
         line.startswith("fastrm: ") for line in done.stderr.splitlines()
     )
     assert load(path).complete
+
+
+def test_batches_that_begin_and_end_alike_are_kept_apart(tmp_path):
+    """A failed run is tried again beside other runs, as many as before."""
+    plan = Plan.of(experiment())
+    store = Store(tmp_path / "tiny.h5", plan)
+    for runs in ([0, 1, 2], [0, 3, 4]):
+        store.add(work(plan.to_json(), runs)[0])
+    store.abandon()
+    assert saved_runs(tmp_path / "tiny.h5") == {0, 1, 2, 3, 4}
+
+
+def test_a_finished_batch_that_lacks_a_variable_is_merged_all_the_same(tmp_path, monkeypatch):
+    plan, path = Plan.of(experiment()), tmp_path / "tiny.h5"
+    store = Store(path, plan)
+    with monkeypatch.context() as patch:
+        patch.setattr(hdf5, "VARIABLES", tuple(v for v in hdf5.VARIABLES if v.name != "ceiling"))
+        store.add(work(plan.to_json(), [0, 1, 2])[0])
+    store.abandon()
+    results = run(experiment(), path)
+    assert results.complete and np.isnan(results["ceiling"][:3]).all() and not np.isnan(results["ceiling"][3:]).any()

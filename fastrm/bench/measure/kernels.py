@@ -56,7 +56,7 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
                                    *product(product(registry.names(), PAPER_KINDS[:1]), SIDES[1:])]:  # fmt: skip
             say(f"{algo} on a {kind} machine, {side} x {side}")
             is_small = side == SIDES[0]  # large tables take a while to make
-            effort = (steps, repeats) if is_small else (steps // 4, min(repeats, 3))
+            effort = (steps, repeats) if is_small else (max(10_000, steps // 4), min(repeats, 3))
             kernels.append(kernel_row(algo, kind, side, *effort, library))
     say("growth with machine states")
     growth = {

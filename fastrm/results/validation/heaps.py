@@ -10,8 +10,9 @@ import struct
 
 from fastrm.errors import StoreError
 
-_HEAP = b"GCOL\x01\0\0\0"
+_HEAP = b"GCOL\x01"
 _HEADER = 16  # bytes before the first object, and before the data of each
+_SMALLEST = 4096  # HDF5 refuses a smaller heap by itself, and one beyond the end of the file
 
 
 def check_heaps(image: bytes, source: str) -> None:
@@ -24,12 +25,10 @@ def check_heaps(image: bytes, source: str) -> None:
 
 
 def _is_whole(image: bytes, begin: int) -> bool:
-    if begin + _HEADER > len(image):
-        return False
-    end = begin + struct.unpack_from("<Q", image, begin + 8)[0]
-    place = begin + _HEADER
-    if not place <= end <= len(image):
-        return False
+    size = struct.unpack_from("<Q", image, begin + 8)[0] if begin + _HEADER <= len(image) else 0
+    place, end = begin + _HEADER, begin + size
+    if size < _SMALLEST or end > len(image):  # no heap, but five bytes of compressed data that look like one
+        return True
     while place + _HEADER <= end:
         number, size = struct.unpack_from("<H6xQ", image, place)
         step = _HEADER + -(-size // 8) * 8 if number else size  # the space that is left counts its own header
