@@ -125,10 +125,11 @@ def excess(tables, reward, gamma, v, bound):
 
     If B(s, u) >= gamma B(s', u') + residual(s, u, a) for all pairs and actions, the optimum is at most v + B. Sweeps
     from 0 approach the least such B from below; they go on until twice the result fulfils the condition everywhere,
-    which is checked. Where gamma is so near 1 that this takes too long, the largest residual over 1 - gamma serves.
+    which is checked. Where gamma is so near 1 that this takes too long, the largest residual over 1 - gamma serves: a
+    move that stays where it is needs ln 2 / (1 - gamma) sweeps to come half-way.
     """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
-    for count in range(_EXCESS_SWEEPS):
+    for count in range(_EXCESS_SWEEPS if _EXCESS_SWEEPS * (1.0 - gamma) > 0.69 else 1):
         largest = 0.0
         for k in range(n_s):
             s = k if count % 2 == 0 else n_s - 1 - k

@@ -94,12 +94,13 @@ class Guarantee:
         The ends are found to 1e-6 between neighbouring points of a grid of 49, so a gap narrower than a fiftieth may go
         unseen; an end of 0 or 1 means that the verdict holds at 0.001 or 0.999999.
         """
-        near = self.solution
+        known = [self.solution]
 
         def holds(gamma: float) -> bool:
-            nonlocal near
-            near = solve_near(near.problem, gamma, near.machine, near)
-            return not _leaves_shortest_paths(near)
+            below = max((one for one in known if one.gamma < gamma), key=lambda one: one.gamma, default=None)
+            found = solve_near(self.solution.problem, gamma, self.solution.machine, below or known[-1])
+            known[:] = [found] if below is None else [below, found]  # a bisection goes on from one of the two
+            return not _leaves_shortest_paths(found)
 
         return thresholds.interval(holds, self.solution.gamma)
 

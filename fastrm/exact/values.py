@@ -23,7 +23,7 @@ from fastrm.kernels import ceiling, search, slip_values, values
 from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
 from fastrm.problems import Problem
 
-_SWEEPS, _SLIP_SWEEPS = 400, 1_000_000
+_SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS = 400, 4, 1_000_000
 _ROUNDS = 10_000
 LONGEST = 100_000
 """Steps after which what an episode may still add is bounded instead of computed."""
@@ -157,7 +157,7 @@ def _iterate(
     if has_policy:
         values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
     forwards, change, count = True, 1.0, 0
-    while change > 1e-7 and count < _SWEEPS:
+    while change > 1e-7 and count < (_NEAR_SWEEPS if has_policy else _SWEEPS):
         change = values.sweep(tables, reward, gamma, value, policy, forwards)
         forwards, count = not forwards, count + 1
     for _ in range(_ROUNDS):
