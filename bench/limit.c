@@ -19,7 +19,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 
 typedef struct {
-    const u64 *moves; /* [n_s][4]: next cell and, in the upper half, the event of a move */
+    const u64 *moves; /* [n_s][4]: four times the next cell and, in the upper half, the event of a move */
     const u32 *delta; /* [n_e][n_cols] */
     const double *own, *reward;        /* [n_e][n_cols]: logged, learned from */
     const uint8_t *outcome;            /* [n_e][n_cols]: 1 is success */
@@ -117,7 +117,7 @@ static double __attribute__((noinline)) score(const Book *book) {
 
 /* the local variables of a run, and what belongs to it */
 typedef struct {
-    u64 s0, s1, s, u, t, o, o_s;
+    u64 s0, s1, s4, u, t, o, o_s; /* s4: four times the cell */
     double earned, gain, discount;
 } Lane;
 typedef struct {
@@ -130,7 +130,7 @@ typedef Lane (*Step)(const Job *, const u64 *, Mine *, Lane, u64);
 
 static Lane enter(const Job *job, u64 seed) {
     return (Lane){.s0 = splitmix64(seed + 0x9E3779B97F4A7C15u), .s1 = splitmix64(seed + 2 * 0x9E3779B97F4A7C15u),
-                  .s = job->start, .u = job->first_u, .o = NONE, .discount = 1};
+                  .s4 = 4 * job->start, .u = job->first_u, .o = NONE, .discount = 1};
 }
 static Mine own(const Job *job, u64 i) {
     return (Mine){job->q + i * job->q_size, job->controller + i * job->controller_size, 0,
@@ -171,14 +171,14 @@ static inline __attribute__((always_inline)) void drive(const Job *job, Result *
     }
 }
 
-/* moves and rows of the four neighbours of a cell; the row of cell s begins at q + s * width */
-static inline void fetch_ahead(const Job *job, const u64 *moves, u64 s, const double *q, u64 width) {
+/* moves and rows of the four neighbours of a cell; the row of cell s begins at q + 4 s * width */
+static inline void fetch_ahead(const Job *job, const u64 *moves, u64 s4, const double *q, u64 width) {
     if (!job->far) return;
     for (u64 a = 0; a < 4; a++) {
-        u64 there = (u32)moves[s * 4 + a];
-        __builtin_prefetch(moves + there * 4);
+        u64 there = (u32)moves[s4 + a];
+        __builtin_prefetch(moves + there);
         __builtin_prefetch(q + there * width);
-        if (width > 8) __builtin_prefetch(q + there * width + 8);
+        if (4 * width > 8) __builtin_prefetch(q + there * width + 8);
     }
 }
 
@@ -188,28 +188,28 @@ static inline double normal(double value) {
 }
 
 /* q[u][s][4] */
-STEP qrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_actions) {
-    double *column = mine->q + x.u * job->n_s * 4, *here = column + x.s * 4;
+STEP qrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 width) {
+    double *column = mine->q + x.u * job->n_s * 4, *here = column + x.s4;
     DRAW(r);
     u64 a = pick(row_ties(here), r, job->explore_below);
-    u64 move = moves[x.s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = x.u, paid = e * job->n_cols + x.u;
-    fetch_ahead(job, moves, s_next, column, n_actions);
+    u64 move = moves[x.s4 + a], s4_next = (u32)move, e = move >> 32, u_next = x.u, paid = e * job->n_cols + x.u;
+    fetch_ahead(job, moves, s4_next, column, width);
     if (__builtin_expect(e >= job->n_quiet, 0)) {
         u_next = job->delta[paid];
         column = mine->q + u_next * job->n_s * 4;
     }
-    double best = max4(column + s_next * 4, 1);
+    double best = max4(column + s4_next, 1);
     here[a] = normal(here[a] + job->alpha * (job->reward[paid] + job->gamma * best - here[a]));
     x.earned += job->own[paid];
     x.t++;
     if (__builtin_expect(u_next == job->n_u || x.t == job->limit, 0)) {
         close_episode(&mine->book, x.t, x.earned, job->outcome[paid] == 1);
-        s_next = job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
+        s4_next = 4 * job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
     }
-    x.s = s_next, x.u = u_next;
+    x.s4 = s4_next, x.u = u_next;
     return x;
 }
-void limit_qrm(const Job *job, Result *results) { drive(job, results, qrm_step, 4); }
+void limit_qrm(const Job *job, Result *results) { drive(job, results, qrm_step, 1); }
 
 /* update all columns of one row; the event changes none of them */
 static inline void sweep(double *row, const double *next, u64 n_cols, const double *reward, double alpha, double gamma) {
@@ -239,12 +239,12 @@ sweep_ordered(double *row, const double *next, u64 n, u64 n_cols, const u32 *del
 
 /* q[s][4][n_cols] */
 STEP crm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_cols) {
-    double *here = mine->q + x.s * 4 * n_cols;
+    double *here = mine->q + x.s4 * n_cols;
     DRAW(r);
     u64 a = pick(ties(here + x.u, n_cols), r, job->explore_below);
-    u64 move = moves[x.s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = x.u;
-    fetch_ahead(job, moves, s_next, mine->q, 4 * n_cols);
-    double *row = here + a * n_cols, *next = mine->q + s_next * 4 * n_cols;
+    u64 move = moves[x.s4 + a], s4_next = (u32)move, e = move >> 32, u_next = x.u;
+    fetch_ahead(job, moves, s4_next, mine->q, n_cols);
+    double *row = here + a * n_cols, *next = mine->q + s4_next * n_cols;
     const double *reward = job->reward + e * n_cols;
     if (__builtin_expect(e < job->n_quiet, 1)) {
         sweep(row, next, n_cols, reward, job->alpha, job->gamma);
@@ -256,9 +256,9 @@ STEP crm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_
     x.t++;
     if (__builtin_expect(u_next == job->n_u || x.t == job->limit, 0)) {
         close_episode(&mine->book, x.t, x.earned, job->outcome[e * n_cols + x.u] == 1);
-        s_next = job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
+        s4_next = 4 * job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
     }
-    x.s = s_next, x.u = u_next;
+    x.s4 = s4_next, x.u = u_next;
     return x;
 }
 void limit_crm(const Job *job, Result *results) {
@@ -287,15 +287,15 @@ STEP hrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_
     double *controller = mine->controller;
     if (__builtin_expect(x.o == NONE, 0)) {
         DRAW(r);
-        x.o = pick_option(controller + x.s * n_o, job->first[x.u], job->first[x.u + 1], r, job->explore_below);
-        x.o_s = x.s, x.gain = 0, x.discount = 1;
+        x.o = pick_option(controller + x.s4 / 4 * n_o, job->first[x.u], job->first[x.u + 1], r, job->explore_below);
+        x.o_s = x.s4 / 4, x.gain = 0, x.discount = 1;
     }
-    double *here = mine->q + x.s * 4 * n_ocols;
+    double *here = mine->q + x.s4 * n_ocols;
     DRAW(r);
     u64 a = pick(ties(here + x.o, n_ocols), r, job->explore_below);
-    u64 move = moves[x.s * 4 + a], s_next = (u32)move, e = move >> 32, u_next = x.u, paid = e * n_cols + x.u;
-    fetch_ahead(job, moves, s_next, mine->q, 4 * n_ocols);
-    double *row = here + a * n_ocols, *next = mine->q + s_next * 4 * n_ocols;
+    u64 move = moves[x.s4 + a], s4_next = (u32)move, e = move >> 32, u_next = x.u, paid = e * n_cols + x.u;
+    fetch_ahead(job, moves, s4_next, mine->q, n_ocols);
+    double *row = here + a * n_ocols, *next = mine->q + s4_next * n_ocols;
     const double *earns = job->earns + e * n_ocols;
     if (__builtin_expect(e < job->n_quiet, 1)) {
         sweep(row, next, n_ocols, earns, job->alpha, job->gamma);
@@ -310,7 +310,7 @@ STEP hrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_
     if (__builtin_expect(u_next != x.u || x.t == job->limit, 0)) {
         double target = x.gain;
         if (u_next != n_u) {
-            const double *values = controller + s_next * n_o;
+            const double *values = controller + s4_next / 4 * n_o;
             double best = values[job->first[u_next]];
             for (int64_t j = job->first[u_next]; j < job->first[u_next + 1]; j++) best = max2(values[j], best);
             target += x.discount * best;
@@ -320,10 +320,10 @@ STEP hrm_step(const Job *job, const u64 *moves, Mine *mine, Lane x, const u64 n_
         x.o = NONE;
         if (u_next == n_u || x.t == job->limit) {
             close_episode(&mine->book, x.t, x.earned, job->outcome[paid] == 1);
-            s_next = job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
+            s4_next = 4 * job->start, u_next = job->first_u, x.t = 0, x.earned = 0;
         }
     }
-    x.s = s_next, x.u = u_next;
+    x.s4 = s4_next, x.u = u_next;
     return x;
 }
 void limit_hrm(const Job *job, Result *results) {

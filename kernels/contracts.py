@@ -34,7 +34,7 @@ class Tables(NamedTuple):
 
     next_s:    np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
     event:     np.ndarray  # uint32  [n_s, n_a]      the event of that move
-    moves:     np.ndarray  # uint64  [n_s * n_a]     both in one word, the event in the upper half
+    moves:     np.ndarray  # uint64  [n_s * n_a]     both in one word: 4 s' in the lower half, the event in the upper
     delta:     np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
     outcome:   np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
     reward:    np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding

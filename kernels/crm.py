@@ -27,33 +27,36 @@ def enter(world, mine):
     """Return the local variables of a run; events below `quiet` allow a sweep of whole rows."""
     me = mine[1][mine[0]]
     quiet = world.n_quiet if me["narrow"] == NOTHING else _0
-    return me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"], quiet
+    return me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["t"], me["earned"], me["narrow"], quiet
 
 
 @part
 def leave(mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"], _ = x
+    me["rng0"], me["rng1"], s4, me["u"], me["t"], me["earned"], me["narrow"], _ = x
+    me["s"] = s4 // _4
 
 
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     i, agents, log, q, sweep = mine
-    rng0, rng1, s, u, t, earned, narrow, quiet = x
+    rng0, rng1, s4, u, t, earned, narrow, quiet = x
     setting, rule, n_cols = world.setting, world.setting.rule, row_width(sweep.width)
-    here = s * _4 * n_cols
+    here = s4 * n_cols
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(column_ties(q, here + u, n_cols), number, rule.explore_below)
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s, e = packed_move(world.moves, s, direction)
-    fetch_ahead(setting.far, world.moves, s, q, _0, _4 * n_cols)
-    v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
+    s4, e = packed_move(world.moves, s4, direction)
+    fetch_ahead(setting.far, world.moves, s4, q, _0, n_cols)
+    v, row, there, paid = u, here + a * n_cols, s4 * n_cols, e * n_cols
     t += _1
     earned += world.own[paid + v]
     if e < quiet:
         sweep_quiet(q, row, there, n_cols, world.reward, paid, rule.alpha, rule.gamma)
+        if t != rule.limit:
+            return rng0, rng1, s4, u, t, earned, narrow, quiet
     else:
         u = np.uint64(world.delta[paid + v])
         if narrow == NOTHING:
@@ -67,9 +70,9 @@ def step(world, mine, x):
     if u == world.n_u or t == rule.limit:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s, u, t, earned = begin_episode(me, setting.tasks, world.start)
+        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
         narrow, quiet = NOTHING, world.n_quiet
-    return rng0, rng1, s, u, t, earned, narrow, quiet
+    return rng0, rng1, s4, u, t, earned, narrow, quiet
 
 
 @jit

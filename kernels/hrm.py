@@ -44,7 +44,7 @@ def enter(world, mine):
     """Return the local variables of a run: those of CRM, and those of its option."""
     me = mine[1][mine[0]]
     quiet = world.n_quiet if me["narrow"] == NOTHING else _0
-    walk = me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"], quiet
+    walk = me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["t"], me["earned"], me["narrow"], quiet
     return walk, (me["option"], me["option_s"], me["option_return"], me["discount"])
 
 
@@ -52,7 +52,8 @@ def enter(world, mine):
 def leave(mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"], me["narrow"], _ = x[0]
+    me["rng0"], me["rng1"], s4, me["u"], me["t"], me["earned"], me["narrow"], _ = x[0]
+    me["s"] = s4 // _4
     me["option"], me["option_s"], me["option_return"], me["discount"] = x[1]
 
 
@@ -60,20 +61,20 @@ def leave(mine, x):
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     i, agents, log, hierarchy, (q, controller), (ends, earns, image) = mine
-    (rng0, rng1, s, u, t, earned, narrow, quiet), (o, o_s, gain, discount) = x
+    (rng0, rng1, s4, u, t, earned, narrow, quiet), (o, o_s, gain, discount) = x
     setting, rule, n_cols = world.setting, world.setting.rule, row_width(hierarchy.width)
     first, n_o = hierarchy.options.first, np.uint64(hierarchy.options.owner.size)
     if o == NOTHING:
         number, rng0, rng1 = draw(rng0, rng1)
-        o = choose_among(controller, s * n_o, first[u], first[u + _1], number, rule.explore_below)
-        o_s, gain, discount = s, 0.0, 1.0
-    here = s * _4 * n_cols
+        o = choose_among(controller, s4 // _4 * n_o, first[u], first[u + _1], number, rule.explore_below)
+        o_s, gain, discount = s4 // _4, 0.0, 1.0
+    here = s4 * n_cols
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(column_ties(q, here + o, n_cols), number, rule.explore_below)
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s, e = packed_move(world.moves, s, direction)
-    fetch_ahead(setting.far, world.moves, s, q, _0, _4 * n_cols)
-    v, row, there, paid = u, here + a * n_cols, s * _4 * n_cols, e * n_cols
+    s4, e = packed_move(world.moves, s4, direction)
+    fetch_ahead(setting.far, world.moves, s4, q, _0, n_cols)
+    v, row, there, paid = u, here + a * n_cols, s4 * n_cols, e * n_cols
     t += _1
     earned += world.own[e * world.n_cols + v]
     gain += discount * world.reward[e * world.n_cols + v]
@@ -81,7 +82,7 @@ def step(world, mine, x):
     if e < quiet:
         sweep_quiet(q, row, there, n_cols, earns, paid, rule.alpha, rule.gamma)
         if t != rule.limit:
-            return (rng0, rng1, s, u, t, earned, narrow, quiet), (o, o_s, gain, discount)
+            return (rng0, rng1, s4, u, t, earned, narrow, quiet), (o, o_s, gain, discount)
         ended = False
     else:
         u = np.uint64(world.delta[e * world.n_cols + v])
@@ -94,16 +95,16 @@ def step(world, mine, x):
     cut = t == rule.limit
     if ended or (cut and not rule.option_survives):
         if u != world.n_u and not (cut and rule.option_survives):
-            gain += discount * best_option(controller, s * n_o, first, u)
+            gain += discount * best_option(controller, s4 // _4 * n_o, first, u)
         value = o_s * n_o + o
         controller[value] = normal(controller[value] + rule.controller_alpha * (gain - controller[value]))
         o = NOTHING
     if u == world.n_u or cut:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s, u, t, earned = begin_episode(me, setting.tasks, world.start)
+        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
         narrow, quiet = NOTHING, world.n_quiet
-    return (rng0, rng1, s, u, t, earned, narrow, quiet), (o, o_s, gain, discount)
+    return (rng0, rng1, s4, u, t, earned, narrow, quiet), (o, o_s, gain, discount)
 
 
 @jit

@@ -39,7 +39,7 @@ class World(NamedTuple):
     n_s:     Any
     n_u:     Any
     n_quiet: Any
-    start:   Any
+    start:   Any  # 4 s of the start cell
 # fmt: on
 
 
@@ -58,7 +58,7 @@ def flatten(setting):
         np.uint64(tables.next_s.shape[0]),
         np.uint64(tables.n_u),
         np.uint64(tables.n_quiet),
-        np.uint64(tables.start),
+        np.uint64(tables.start) * _4,
     )
 
 
@@ -69,19 +69,19 @@ def row_width(width):
 
 
 @part
-def fetch_ahead(far, moves, s, q, first, width):
+def fetch_ahead(far, moves, s4, q, first, width):
     """Ask for what the next step from cell s may need: of every neighbour its moves and its row of `q`.
 
-    The row of cell s begins at ``first + s * width``; of long rows only the beginning is asked for. Where the tables of
+    The row of cell s begins at ``first + 4 s width``; of long rows only the beginning is asked for. Where the tables of
     a run lie in the cache, `far` is None, a type of its own: that kernel is compiled without a trace of this.
     """
     if far is not None:
         for a in range(N_ACTIONS):
-            s_next = moves[s * _4 + np.uint64(a)] & LOW
-            prefetch(moves, s_next * _4)
-            prefetch(q, first + s_next * width)
-            if width > _LINE:
-                prefetch(q, first + s_next * width + _LINE)
+            s4_next = moves[s4 + np.uint64(a)] & LOW
+            prefetch(moves, s4_next)
+            prefetch(q, first + s4_next * width)
+            if _4 * width > _LINE:
+                prefetch(q, first + s4_next * width + _LINE)
 
 
 @frame

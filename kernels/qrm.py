@@ -26,46 +26,47 @@ def own(state, i):
 def enter(world, mine):
     """Return the local variables of a run; `column` is where the values of its machine state begin."""
     me = mine[1][mine[0]]
-    return me["rng0"], me["rng1"], me["s"], me["u"], me["u"] * world.n_s, me["t"], me["earned"]
+    return me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["u"] * world.n_s * _4, me["t"], me["earned"]
 
 
 @part
 def leave(mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], me["s"], me["u"], _, me["t"], me["earned"] = x
+    me["rng0"], me["rng1"], s4, me["u"], _, me["t"], me["earned"] = x
+    me["s"] = s4 // _4
 
 
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     i, agents, log, q = mine
-    rng0, rng1, s, u, column, t, earned = x
+    rng0, rng1, s4, u, column, t, earned = x
     setting, rule = world.setting, world.setting.rule
-    here = (column + s) * _4
+    here = column + s4
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(row_ties(q, here), number, rule.explore_below)
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s, e = packed_move(world.moves, s, direction)
-    fetch_ahead(setting.far, world.moves, s, q, column * _4, _4)
+    s4, e = packed_move(world.moves, s4, direction)
+    fetch_ahead(setting.far, world.moves, s4, q, column, _1)
     v, paid = u, e * world.n_cols + u
     t += _1
     earned += world.own[paid]
     old = q[here + a]
     if e < world.n_quiet and t != rule.limit:
-        q[here + a] = td(old, world.reward[paid], row_best(q, (column + s) * _4), rule.alpha, rule.gamma)
-        return rng0, rng1, s, u, column, t, earned
+        q[here + a] = td(old, world.reward[paid], row_best(q, column + s4), rule.alpha, rule.gamma)
+        return rng0, rng1, s4, u, column, t, earned
     u = np.uint64(world.delta[paid])
-    column = u * world.n_s
+    column = u * world.n_s * _4
     cut = t == rule.limit
-    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, (column + s) * _4)
+    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, column + s4)
     q[here + a] = td(old, world.reward[paid], best, rule.alpha, rule.gamma)
     if u == world.n_u or cut:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s, u, t, earned = begin_episode(me, setting.tasks, world.start)
-        column = u * world.n_s
-    return rng0, rng1, s, u, column, t, earned
+        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
+        column = u * world.n_s * _4
+    return rng0, rng1, s4, u, column, t, earned
 
 
 @jit

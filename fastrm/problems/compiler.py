@@ -16,7 +16,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.checks import check_number
 from fastrm.config import Profile
 from fastrm.errors import MachineError, MapError, shown
-from fastrm.kernels.contracts import BLOCK, FAR, Tables
+from fastrm.kernels.contracts import BLOCK, FAR, N_ACTIONS, Tables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Number
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
@@ -126,7 +126,7 @@ def _assemble(
     tables = Tables(
         next_s=np.ascontiguousarray(terrain.next_s),
         event=event,
-        moves=(event.astype(np.uint64) << np.uint64(32) | terrain.next_s).reshape(-1),
+        moves=(event.astype(np.uint64) << np.uint64(32) | terrain.next_s * np.uint64(N_ACTIONS)).reshape(-1),
         delta=delta[order],
         outcome=outcome[order],
         reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
