@@ -79,6 +79,12 @@ def main():
         if missing:
             sys.exit(f"the wheel lacks {sorted(missing)}")
         print(f"{wheel.name} holds all {len(tracked_modules())} tracked files")
+        commit = must("git", "rev-parse", "HEAD", cwd=clone)
+        recorded = zipfile.ZipFile(wheel).read("fastrm/COMMIT").decode().strip()
+        if recorded != commit:
+            sys.exit(f"the wheel records commit {recorded!r}, and was built from {commit}")
+        print(f"it records the commit {commit}")
+        must(sys.executable, "-m", "twine", "check", "--strict", wheel, *work.glob("*.tar.gz"), cwd=work)
 
         packages = borrowed_packages(work)
         must("rm", "-rf", clone / "build", clone / "fastrm.egg-info", cwd=work)

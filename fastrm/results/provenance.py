@@ -36,10 +36,11 @@ def cpu_name() -> str:
 
 @lru_cache(maxsize=1)
 def git_commit() -> str:
-    """Return the commit of the checkout that fastrm is run from, empty if it is installed or git is not there."""
+    """Return the commit of the checkout that fastrm is run from, or that it was built from; empty where unknown."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
-        return ""
+        recorded = root / "fastrm" / "COMMIT"
+        return recorded.read_text().strip() if recorded.is_file() else ""
     try:
         command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=5).stdout.strip()
