@@ -91,13 +91,19 @@ class LearnerConfig:
     self_loop_options: bool = False
     """HRM: also make options of edges that stay in their state."""
 
+    trace_decay: float = 0.8
+    """Q(lambda): its lambda, what is left of a trace after a step beside the discount."""
+    planning: int = 5
+    """Dyna: updates from memory after every step."""
+
     def __post_init__(self) -> None:
-        for name, low, high in (("alpha", 0, 1), ("gamma", 0, 1), ("epsilon", 0, 1), ("controller_alpha", 0, 1)):
-            check_number(name, getattr(self, name), low, high)
+        for name in ("alpha", "gamma", "epsilon", "controller_alpha", "trace_decay"):
+            check_number(name, getattr(self, name), 0, 1)
         for name in ("q_init", "r_max", "r_min"):
             check_number(name, getattr(self, name))
         check_whole("episode_limit", self.episode_limit, 1, 2**62)
         check_whole("tick", self.tick, 1, 2**62)
         if self.window is not None:
             check_whole("window", self.window, 1, 10**6)
+        check_whole("planning", self.planning, 0, 10_000)
         check_truth("self_loop_options", self.self_loop_options)

@@ -19,6 +19,8 @@ FAR = np.int32(2**30)  # steps where there is no way
 
 TINY = 2.0**-1022  # stored values smaller than this, which processors handle a hundred times slower, become 0
 
+FORGOTTEN = 2.0**-10  # traces smaller than this are dropped
+
 BLOCK = 4  # machine states are laid out in blocks of this many, a SIMD register of doubles
 
 
@@ -125,6 +127,24 @@ class Hierarchy(NamedTuple):
     width:      int | None  #                          option columns, as CRM's
 
 
+class Traces(NamedTuple):
+    """Q(lambda)'s own: which values an error of the next step also corrects, and by how much. Updated."""
+
+    place:  np.ndarray  # uint64  [n, room]   where in q
+    weight: np.ndarray  # float64 [n, room]   its share of the correction
+    count:  np.ndarray  # uint64  [n]         how many there are
+    decay:  float       #                     what is left of a weight after a step: gamma lambda
+
+
+class Memory(NamedTuple):
+    """Dyna's own: the moves that were made, in the order of their first time. Updated."""
+
+    made:     np.ndarray  # uint32 [n, room]  where in q
+    is_made:  np.ndarray  # uint8  [n, room]  by place in q: is it among them?
+    count:    np.ndarray  # uint64 [n]        how many there are
+    planning: int         #                   updates of such moves after every step
+
+
 AGENT = np.dtype([
     ("rng0",          np.uint64),   # state of the generator
     ("rng1",          np.uint64),
@@ -136,7 +156,7 @@ AGENT = np.dtype([
     ("banked",        np.float64),  # own reward of all episodes before
     ("episodes",      np.int64),
     ("completions",   np.int64),
-    ("option",        np.uint64),   # HRM: option in force, or NOTHING
+    ("option",        np.uint64),   # HRM: option in force, SARSA: action that is chosen already; or NOTHING
     ("option_s",      np.uint64),   # HRM: cell where it began
     ("option_return", np.float64),  # HRM: its discounted reward so far
     ("discount",      np.float64),  # HRM: gamma to the number of its steps

@@ -17,7 +17,7 @@ CLEAN = {"qrm_bootstraps_at_limit": True, "option_survives_limit": False, "prune
 ICARTE2022 = {name: not value for name, value in CLEAN.items()}
 SETTINGS = {"alpha": 0.5, "gamma": 0.9, "epsilon": 0.1, "q_init": 2.0, "limit": 1000, "r_max": 1.0, "r_min": 0.0,
             "controller_alpha": 0.5, "self_loop_options": False, "tick": 10_000, "window": 100,
-            "slip": 0.0}  # fmt: skip
+            "slip": 0.0, "trace_decay": 0.8, "planning": 5}  # fmt: skip
 
 
 # --- randomness: xoroshiro128++ seeded by splitmix64 -----------------------------------------------------------------
@@ -500,4 +500,108 @@ class HRM(Learner):
             self.option = None
 
 
-LEARNERS = {"qrm": QRM, "crm": CRM, "hrm": HRM}
+class SARSA(QRM):
+    """The target is the value of the action that is taken next."""
+
+    def __init__(self, *args, **settings):
+        self.chosen = None
+        super().__init__(*args, **settings)
+
+    def act(self):
+        return super().act() if self.chosen is None else self.chosen
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        self.chosen, target = None, learned
+        if not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"]):
+            values = {b: self.value(s_next, u_next, b) for b in range(4)}
+            self.chosen = choose(values, self.epsilon, next(self.draws))
+            target = learned + self.gamma * values[self.chosen]
+        self.learn(self.s, self.u, a, target)
+        if at_limit:
+            self.chosen = None
+
+
+class ExpectedSARSA(QRM):
+    """The target is the mean value of the action that is taken next."""
+
+    def best(self, s, row):
+        epsilon = math.floor(self.epsilon * 2**32) / 2**32
+        values = [self.value(s, row, a) for a in range(4)]
+        return epsilon * (0.25 * sum(values)) + (1 - epsilon) * max(values)
+
+
+class DoubleQ(QRM):
+    """Two tables, the second beside the first in `twin`; one learns, the other judges."""
+
+    def __init__(self, *args, **settings):
+        self.tables = [{}, {}]
+        super().__init__(*args, **settings)
+
+    def entry(self, table, *key):
+        return self.tables[table].get(key, self.q_init)
+
+    def value(self, *key):
+        return (self.entry(0, *key) + self.entry(1, *key)) / 2
+
+    def act(self):
+        sums = {a: self.entry(0, self.s, self.u, a) + self.entry(1, self.s, self.u, a) for a in range(4)}
+        return choose(sums, self.epsilon, next(self.draws))
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        draw = next(self.draws)
+        learns = 0 if (draw >> 32) < 2**31 else 1
+        target = learned
+        if not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"]):
+            best = choose({b: self.entry(learns, s_next, u_next, b) for b in range(4)}, 0.0, draw)
+            target = learned + self.gamma * self.entry(1 - learns, s_next, u_next, best)
+        old = self.entry(learns, self.s, self.u, a)
+        self.tables[learns][self.s, self.u, a] = normal(old + self.alpha * (target - old))
+
+
+class QLambda(QRM):
+    """Errors also correct what led to them, as far as its trace lasts."""
+
+    def begin_episode(self):
+        super().begin_episode()
+        self.traces = {}
+
+    def act(self):
+        a = super().act()
+        if self.value(self.s, self.u, a) != self.best(self.s, self.u):
+            self.traces = {}
+        return a
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        bootstrap = not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"])
+        target = learned + self.gamma * self.best(s_next, u_next) if bootstrap else learned
+        change = self.alpha * (target - self.value(self.s, self.u, a))
+        self.traces[self.s, self.u, a] = 1.0
+        for key, trace in self.traces.items():
+            self.q[key] = normal(self.value(*key) + change * trace)
+        decay = self.gamma * self.trace_decay
+        self.traces = {key: trace * decay for key, trace in self.traces.items() if trace * decay >= 2.0**-10}
+
+
+class Dyna(QRM):
+    """Every step is followed by updates of moves made before."""
+
+    def __init__(self, *args, **settings):
+        self.made = []
+        super().__init__(*args, **settings)
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        super().update(a, s_next, u_next, learned, outcome, at_limit)
+        if (self.s, self.u, a) not in self.made:
+            self.made.append((self.s, self.u, a))
+        for _ in range(self.planning):
+            s, u, b = self.made[((next(self.draws) & 0xFFFFFFFF) * len(self.made)) >> 32]
+            after, machine = self.world.move(s, self.slide(b)), self.machines[u[0]]
+            v, reward, ends = machine.step(u, s, after)
+            paid = machine.shaped(u, v, ends, reward, self.gamma) if self.shaping else reward
+            self.learn(s, u, b, paid if ends else paid + self.gamma * self.best(after, v))
+
+
+LEARNERS = {
+    "qrm": QRM, "crm": CRM, "hrm": HRM, "sarsa": SARSA, "expected-sarsa": ExpectedSARSA, "double-q": DoubleQ,
+    "q-lambda": QLambda, "dyna": Dyna,
+}  # fmt: skip

@@ -26,7 +26,7 @@ class Qrm:
     name = "qrm"
     semantics = 2
     per_state = True
-    settings = ("alpha", "q_init", "qrm_bootstraps_at_limit")
+    settings: tuple[str, ...] = ("alpha", "q_init", "qrm_bootstraps_at_limit")
 
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values; terminals are worth 0."""

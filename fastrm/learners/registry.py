@@ -7,6 +7,7 @@ A learner is one kernel file, one file in this room, and its name here. Learners
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -15,13 +16,14 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_known
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
+from fastrm.machines import KINDS, SHORT_KINDS
 
 if TYPE_CHECKING:
     from fastrm.kernels.contracts import Setting, Span, State
     from fastrm.problems import Problem
 
-BUILT_IN = ("qrm", "crm", "hrm")
-"""Modules of this room, each with a `LEARNER`, imported when it is first asked for."""
+BUILT_IN = ("qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna")
+"""Modules of this room, each with a `LEARNER`, imported when it is first asked for; a hyphen stands for ``_``."""
 
 COMMON = ("gamma", "epsilon", "episode_limit", "tick", "window", "falls_off")
 """What every run depends on: the episode, the log, and the unit of its score."""
@@ -42,7 +44,7 @@ class Learner(Protocol):
     """How a table of values is made, changed and followed."""
 
     name: str
-    """What people type: lower-case letters and digits."""
+    """What people type: lower-case letters, digits and hyphens between them."""
     semantics: int
     """Rises only when the same seed gives another curve."""
     settings: tuple[str, ...]
@@ -77,7 +79,7 @@ def find(name: str) -> Learner:
     """Return a learner by name."""
     check_choice("algo", name, names())
     if name not in _known:
-        _known[name] = importlib.import_module(f"fastrm.learners.{name}").LEARNER
+        _known[name] = importlib.import_module(f"fastrm.learners.{name.replace('-', '_')}").LEARNER
     return _known[name]
 
 
@@ -90,8 +92,10 @@ def register(learner: Learner) -> None:
         When the name is not a word, another learner has it, or the learner lacks something.
     """
     name = getattr(learner, "name", None)
-    if not (isinstance(name, str) and name.isascii() and name.isalnum() and name == name.lower()):
-        raise ConfigError(f"learner {shown(name)}: a name is lower-case letters and digits, such as sarsa")
+    if not (isinstance(name, str) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)):
+        raise ConfigError(f"learner {shown(name)}: a name is lower-case letters, digits and hyphens, such as my-sarsa")
+    if name.rpartition("-")[2] in {"rs", *(kind.rpartition("-")[2] for kind in (*SHORT_KINDS, *KINDS))}:
+        raise ConfigError(f"learner {shown(name)}: its last word would be read as shaping or as a kind of machine")
     if name in BUILT_IN or type(_known.get(name, learner)) is not type(learner):
         raise ConfigError(f"learner {shown(name)}: there is one of this name already; choose another name")
     for member in ("semantics", "settings", "per_state", "begin", "advance", "values", "follow"):

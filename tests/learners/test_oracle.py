@@ -21,6 +21,7 @@ CHANGES = [
     {}, {"alpha": 0.3, "gamma": 0.99, "epsilon": 0.5}, {"q_init": 0.0, "limit": 7}, {"limit": 1},
     {"self_loop_options": True, "r_min": -0.5, "r_max": 2.0, "controller_alpha": 0.25, "limit": 9},
     {"slip": 0.3}, {"slip": 1.0, "limit": 12, "gamma": 0.5},
+    {"trace_decay": 1.0, "gamma": 0.99, "planning": 0}, {"trace_decay": 0.0, "planning": 1, "limit": 7},
 ]  # fmt: skip
 
 
@@ -67,9 +68,9 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
 @pytest.mark.parametrize("shaping", [False, True], ids=["plain", "shaped"])
 @pytest.mark.parametrize("algo", registry.BUILT_IN)
 def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
-    compared = []
+    compared, examples = [], 40 if algo in ("qrm", "crm", "hrm") else 20  # the others are relatives of QRM
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples)
     @given(
         maps(fences=True),
         st.lists(machines(with_gaps=profile == "icarte2022", guided=True), min_size=tasks, max_size=tasks),
@@ -97,7 +98,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
         compared.append(1)
 
     check()
-    assert len(compared) >= 30, f"only {len(compared)} problems compiled"
+    assert len(compared) >= 0.75 * examples, f"only {len(compared)} problems compiled"
 
 
 @pytest.mark.parametrize("algo", registry.BUILT_IN)
@@ -264,7 +265,7 @@ def test_scores_are_nan_before_the_first_episode_and_ticks_are_whole():
         ({"window": 0}, "window=0"),
         ({"self_loop_options": 1}, "self_loop_options=1"),
         ({"shaping": "yes"}, "shaping='yes'"),
-        ({"algo": "qmr"}, r"algo='qmr': must be one of qrm, crm, hrm \(did you mean qrm\?\)"),
+        ({"algo": "qmr"}, r"algo='qmr': must be one of qrm, crm, hrm, .* \(did you mean qrm\?\)"),
         ({"optimum": [0.0]}, "optimum="),
         ({"optimum": [1.0, 2.0]}, "optimum="),
         ({"gama": 0.5}, r"gama: no such setting \(did you mean gamma\?\)"),
@@ -287,7 +288,7 @@ def test_no_seeds_are_refused():
 def test_values_that_tend_to_0_become_0_and_no_smaller_number_is_stored(algo):
     """With a reward of 0 values halve at each visit; without the rule they stick at 5e-324."""
     problem = compile(GridMap.parse("XXXX\nXAaX\nXXXX"), RewardMachine.sequence("a", terminal_reward=0.0))
-    run = train(problem, algo, steps=8000, seed=0, tick=1000, optimum=[1.0], epsilon=1.0, r_max=0.0)
+    run = train(problem, algo, steps=24_000, seed=0, tick=1000, optimum=[1.0], epsilon=1.0, r_max=0.0)
     tables = [run.q] if run.controller is None else [run.q, run.controller]
     for table in tables:
         assert ((table == 0) | (np.abs(table) >= 2.0**-1022)).all() and not np.signbit(table).any()

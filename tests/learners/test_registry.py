@@ -31,7 +31,7 @@ def esarsa():
 def test_names_are_known_without_numba():
     code = (
         "import sys; from fastrm.learners import registry; "
-        "assert registry.names() == ('qrm', 'crm', 'hrm') and 'numba' not in sys.modules"
+        "assert registry.names()[:3] == ('qrm', 'crm', 'hrm') and 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -95,8 +95,11 @@ def test_files_of_a_learner_that_is_not_known_here_can_be_read(esarsa, tmp_path)
 
 
 def test_names_that_are_taken_or_not_words_are_refused():
-    for name in ("my learner", "", "Big", "a-b"):
-        with pytest.raises(ConfigError, match="a name is lower-case letters and digits"):
+    for name in ("my learner", "", "Big", "a-", "-a", "a--b"):
+        with pytest.raises(ConfigError, match="a name is lower-case letters, digits and hyphens"):
+            registry.register(type("Odd", (ExpectedSarsa,), {"name": name})())
+    for name in ("mine-rs", "mine-num", "mine-num-bool", "num", "my-boolean"):
+        with pytest.raises(ConfigError, match="would be read as shaping or as a kind of machine"):
             registry.register(type("Odd", (ExpectedSarsa,), {"name": name})())
     for name in registry.BUILT_IN:
         with pytest.raises(ConfigError, match="there is one of this name already"):

@@ -19,6 +19,8 @@ from fastrm.learners import Batch
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
 INSTALLED = Path(__file__).parents[2] / "suites" / "limit.c"
 
+LEARNERS = ("qrm", "crm", "hrm")
+"""Those that are written in C."""
 _ARRAYS = {
     "moves": np.uint64, "delta": np.uint32, "own": np.float64, "reward": np.float64,
     "outcome": np.uint8,

@@ -52,8 +52,7 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
         library = c_limit.build(Path(folder))
         say("compiling everything without a cache")
         compile_s = cold_compile_seconds()
-        for (algo, kind), side in [*product(product(registry.names(), PAPER_KINDS), SIDES[:1]),
-                                   *product(product(registry.names(), PAPER_KINDS[:1]), SIDES[1:])]:  # fmt: skip
+        for algo, kind, side in cases():
             say(f"{algo} on a {kind} machine, {side} x {side}")
             is_small = side == SIDES[0]  # large tables take a while to make
             effort = (steps, repeats) if is_small else (max(10_000, steps // 4), min(repeats, 3))
@@ -68,6 +67,16 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
         "kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s,
         "vector_environment": environments(repeats),
     }  # fmt: skip
+
+
+def cases() -> list[tuple[str, Kind, int]]:
+    """Return learner, kind of machine and side of all measurements: those with a twin in C on all kinds and sides."""
+    names = registry.names()
+    return [
+        *product(c_limit.LEARNERS, PAPER_KINDS, SIDES[:1]),
+        *product(c_limit.LEARNERS, PAPER_KINDS[:1], SIDES[1:]),
+        *product([name for name in names if name not in c_limit.LEARNERS], PAPER_KINDS[:1], SIDES[:1]),
+    ]
 
 
 def paper_problem(kind: Kind, size: int = 41) -> Problem:
@@ -209,11 +218,12 @@ def scaling(steps: int, repeats: int) -> Figures:
 _COLD = """
 import time, fastrm
 from fastrm.bench.measure.kernels import paper_problem
-from fastrm.learners import Batch, registry
+from fastrm.bench.measure import c_limit
+from fastrm.learners import Batch
 start = time.perf_counter()
 problem = paper_problem("boolean")
 print("compiler", time.perf_counter() - start)
-for algo in registry.names():
+for algo in c_limit.LEARNERS:
     start = time.perf_counter()
     Batch(problem, algo, steps=10, seeds=[0], tick=10, optimum=[1.0]).advance(10)
     print(algo, time.perf_counter() - start)

@@ -1,0 +1,49 @@
+"""Double Q-learning: two tables, so that a value that is too large by chance is not chosen for it.
+
+Actions are chosen epsilon-greedily on A + B. After every step from (s, u) by a to (s', u') that paid r, a coin decides
+which table learns; say A::
+
+    a*            = argmax_b A(s', u', b), ties broken uniformly
+    A(s, u, a)   <- A(s, u, a) + alpha (r + gamma B(s', u', a*) - A(s, u, a))
+
+with both 0 in every terminal. One draw is coin and tie-break: its upper half below one half means A, its lower half
+takes one of the candidates. What was learned is reported as the mean of A and B. Laid out ``q[run, table, u, s, a]``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastrm.arrays import Array, aligned_full
+from fastrm.config import LearnerConfig
+from fastrm.kernels import double_q
+from fastrm.kernels.contracts import N_ACTIONS, Setting, Span, State
+from fastrm.learners.qrm import Qrm
+from fastrm.learners.registry import Values
+from fastrm.problems import Problem
+
+
+class DoubleQ(Qrm):
+    """Two of QRM's tables."""
+
+    name = "double-q"
+    semantics = 1
+
+    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+        """Return the initial values of both tables; terminals are worth 0."""
+        tables = problem.tables
+        q = aligned_full((n, 2, tables.n_u + 1, len(tables.next_s), N_ACTIONS), float(config.q_init))
+        q[:, :, tables.n_u] = 0.0
+        return q, ()
+
+    def advance(self, setting: Setting, state: State, span: Span) -> None:
+        """Call the kernel."""
+        double_q.run(setting, state, span)
+
+    def values(self, problem: Problem, state: State, i: int) -> Values:
+        """Return the mean of run i's tables without terminals, and both."""
+        first, second = (table[: problem.tables.n_u].swapaxes(0, 1).copy() for table in state.q[i])
+        return Values((first + second) / 2, {"first": first, "second": second})
+
+
+LEARNER = DoubleQ()

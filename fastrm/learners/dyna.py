@@ -1,0 +1,42 @@
+"""Dyna: Q-learning that, after every step, makes some more updates from memory.
+
+After QRM's update of a step, ``planning`` times: draw one of all moves (s, u, a) made so far, each as likely, and
+update its value by QRM's rule with the cell, the machine state and the reward that this move has in the problem. A move
+that may slip slips anew. No step limit cuts such a move off. With ``planning`` 0 this is QRM to the bit. Laid out as QRM's table.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.config import LearnerConfig
+from fastrm.kernels import dyna
+from fastrm.kernels.contracts import Memory, Setting, Span, State
+from fastrm.learners.qrm import Qrm
+from fastrm.problems import Problem
+
+
+class Dyna(Qrm):
+    """QRM's table, and a memory of moves."""
+
+    name = "dyna"
+    semantics = 1
+    settings: tuple[str, ...] = (*Qrm.settings, "planning")
+
+    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+        """Return the initial values, and an empty memory."""
+        q, _ = super().begin(problem, reward, config, n)
+        room = math.prod(q.shape[1:])
+        made, is_made = np.zeros((n, room), dtype=np.uint32), np.zeros((n, room), dtype=np.uint8)
+        return q, Memory(made, is_made, np.zeros(n, dtype=np.uint64), int(config.planning))
+
+    def advance(self, setting: Setting, state: State, span: Span) -> None:
+        """Call the kernel."""
+        dyna.run(setting, state, span)
+
+
+LEARNER = Dyna()
