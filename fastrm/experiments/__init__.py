@@ -1,12 +1,12 @@
 """Which runs, and getting them done: experiments, plans, batches, and the ways to run them in parallel."""
 
-from fastrm.experiments.batches import peak_bytes, work
-from fastrm.experiments.dispatch import Progress
 from fastrm.experiments.episode_logs import MONITOR_FILE, Monitor, read_monitor
+from fastrm.experiments.execution.batches import peak_bytes, work
+from fastrm.experiments.execution.dispatch import Progress
+from fastrm.experiments.execution.runner import Interrupted, merge, run, write_episodes
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.methods import Method, method_of
 from fastrm.experiments.plan import Plan
-from fastrm.experiments.runner import Interrupted, merge, run, write_episodes
 from fastrm.experiments.suites import read_suite, reference_folder, suite_file
 
 __all__ = [

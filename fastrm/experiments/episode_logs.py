@@ -22,7 +22,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import StoreError
-from fastrm.experiments.batches import request_of
+from fastrm.experiments.execution.batches import request_of
 from fastrm.experiments.plan import Plan
 from fastrm.learners import trained
 from fastrm.results import Disk

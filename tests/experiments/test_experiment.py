@@ -9,7 +9,8 @@ import pytest
 from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee, optimal_arps, run as fastrm_run
 from fastrm.bench.__main__ import main
 from fastrm.exact import score_ceiling
-from fastrm.experiments import Method, batches
+from fastrm.experiments import Method
+from fastrm.experiments.execution import batches
 from fastrm.experiments.plan import Plan
 from fastrm.kernels.contracts import SUCCESS
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, GridMap, RewardMachine, compile, resources, train_many
-from fastrm.experiments import Plan, batches, work
+from fastrm.experiments import Plan, work
+from fastrm.experiments.execution import batches
 from fastrm.learners import Batch, registry, training
 
 from tiny_experiment import experiment

@@ -23,8 +23,8 @@ from fastrm import (
 from fastrm.bench.__main__ import main
 from fastrm.experiments import read_suite, reference_folder
 from fastrm.experiments.episode_logs import Monitor, log_path, read_monitor, write_monitor
+from fastrm.experiments.execution.runner import write_episodes
 from fastrm.experiments.plan import Plan
-from fastrm.experiments.runner import write_episodes
 from fastrm.results.stats import ks_distance, permutation_p
 from fastrm.studies.parity import (
     CASES,

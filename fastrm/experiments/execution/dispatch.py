@@ -16,8 +16,8 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, FastrmWarning, RunError
-from fastrm.experiments.batches import Stopped, make_batches
-from fastrm.experiments.executors import Means, Pool, await_any, open_pool
+from fastrm.experiments.execution.batches import Stopped, make_batches
+from fastrm.experiments.execution.executors import Means, Pool, await_any, open_pool
 from fastrm.experiments.plan import Plan
 from fastrm.results import Frame, Store
 

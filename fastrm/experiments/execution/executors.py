@@ -28,7 +28,7 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 from fastrm.errors import ConfigError, MissingExtra
-from fastrm.experiments.batches import room_for, work
+from fastrm.experiments.execution.batches import room_for, work
 from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
 from fastrm.learners import registry

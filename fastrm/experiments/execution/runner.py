@@ -19,10 +19,10 @@ from typing import Any
 
 from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError, shown
-from fastrm.experiments.batches import workers_that_fit
-from fastrm.experiments.dispatch import Job, Progress, compute
 from fastrm.experiments.episode_logs import write_log
-from fastrm.experiments.executors import ISOLATIONS, Means
+from fastrm.experiments.execution.batches import workers_that_fit
+from fastrm.experiments.execution.dispatch import Job, Progress, compute
+from fastrm.experiments.execution.executors import ISOLATIONS, Means
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.plan import Plan
 from fastrm.resources import usable_cores
