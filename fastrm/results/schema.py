@@ -106,6 +106,8 @@ VARIABLES = (
              0, lambda run: run.solved, low=0, high=1),
     Variable("steps_to_90", "f8", "run", "steps until the score first reached 0.9, NaN if it never did",
              math.nan, _steps_to_90, low=1, high=2**53),
+    Variable("train_seed", "u8", "run", "the seed that fastrm.train takes to repeat the run, 0 where none is known",
+             0, lambda run: run.seed, low=0),
     Variable("run_id", "S16", "run", "hash of everything that determines the numbers of the run",
              b"", None, pattern="([0-9a-f]{16})?"),
     Variable("error", "S1", "run", "why the run failed, empty if it did not",

@@ -31,6 +31,8 @@ def test_a_file_of_the_first_landing_loads_with_the_curves_of_today(tmp_path, ca
     for name in new.columns:
         if name == "ceiling":  # not known then
             assert np.isnan(old["ceiling"]).all() and (new["ceiling"] > 0.9 * new["optimal_arps"]).all()
+        elif name == "train_seed":
+            assert (old["train_seed"] == 0).all() and (new["train_seed"] > 0).all()
         elif name != "run_id":
             assert old.columns[name].tobytes() == new.columns[name].tobytes(), name
     assert main(["info", str(FIRST)]) == 0 and main(["plot", str(FIRST), "--text"]) == 0
@@ -121,11 +123,25 @@ def test_another_schema_is_refused(tmp_path):
 
 
 def test_a_part_that_lacks_a_variable_belongs_to_one_that_has_it(tmp_path):
-    """The same runs, computed before and after the variable was there."""
-    run(TINY, tmp_path / "new.h5")
-    buffer = io.BytesIO(unseal((tmp_path / "new.h5").read_bytes(), "new.h5"))
-    with h5py.File(buffer, "r+") as file:
+    """The same runs, computed before and after the variables were there."""
+
+    def drop(file):
         file.pop("ceiling")
-    (tmp_path / "old.h5").write_bytes(seal(buffer.getvalue()))
+        file.pop("train_seed")
+
+    run(TINY, tmp_path / "new.h5")
+    edited(tmp_path / "old.h5", drop, tmp_path / "new.h5")
     merged = merge([tmp_path / "new.h5", tmp_path / "old.h5"], tmp_path / "both.h5")
-    assert merged.complete and np.isfinite(merged["ceiling"]).all()
+    assert merged.complete and np.isfinite(merged["ceiling"]).all() and (merged["train_seed"] > 0).all()
+
+
+def test_a_file_that_lacks_seeds_is_gone_on_with(tmp_path):
+    path = tmp_path / "old.h5"
+    run(TINY, tmp_path / "new.h5")
+    run(TINY, path, shard=(1, 2))
+    edited(path, lambda file: file.pop("train_seed"), path)
+    before, after = load(path), run(TINY, path)
+    assert after.complete and not before.complete and (before["train_seed"] == 0).all()
+    is_new = ~np.isin(after["run"], before["run"])
+    assert ((after["train_seed"] > 0) == is_new).all()
+    assert after["score"].tobytes() == load(tmp_path / "new.h5")["score"].tobytes()

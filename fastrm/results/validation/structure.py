@@ -18,7 +18,7 @@ _CHUNK_OVERHEAD = 64
 """Bytes by which a chunk that does not compress may grow, checksum included."""
 _CHECKSUM = 4
 """Bytes of a chunk's own checksum."""
-_CLASSES = {"i": h5py.h5t.INTEGER, "f": h5py.h5t.FLOAT, "S": h5py.h5t.STRING}
+_CLASSES = {"i": h5py.h5t.INTEGER, "u": h5py.h5t.INTEGER, "f": h5py.h5t.FLOAT, "S": h5py.h5t.STRING}
 _WIDEST_NAME = 4096
 """Bytes of a name: paths are no longer."""
 _TYPES = {
@@ -47,9 +47,12 @@ def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
     elif right:
         found = dataset.dtype
         right = found.kind == widest.kind and found.itemsize <= widest.itemsize
-        right = right and (widest.kind == "i" or found.itemsize == widest.itemsize)
+        right = right and (widest.kind in "iu" or found.itemsize == widest.itemsize)
     if not right:
-        words = {"i": "whole numbers of at most", "f": "floating-point numbers of", "S": "text of a fixed length up to"}
+        words = {
+            "i": "whole numbers of at most", "u": "whole numbers without a sign of at most",
+            "f": "floating-point numbers of", "S": "text of a fixed length up to",
+        }  # fmt: skip
         raise StoreError(
             f"{source}: {name!r} has type {str(dataset.dtype)[:60]}; expected {words[widest.kind]} "
             f"{widest.itemsize} byte{'s' * (widest.itemsize > 1)}"
