@@ -21,6 +21,7 @@ OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"
 """What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
 DELEGATES = {
     ("results/dataset.py", "plan"),
+    ("results/dataset.py", "replay"),
     ("experiments/experiment.py", "load"),
     ("experiments/experiment.py", "named"),
 }

@@ -7,10 +7,11 @@ from fastrm.experiments.execution.runner import Interrupted, merge, run, write_e
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.methods import Method, method_of
 from fastrm.experiments.plan import Plan
+from fastrm.experiments.replaying import find_row, problem_of, replay
 from fastrm.experiments.suites import read_suite, reference_folder, suite_file
 
 __all__ = [
     "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress",
-    "merge", "method_of", "peak_bytes", "read_monitor", "read_suite", "reference_folder", "run", "suite_file", "work",
-    "write_episodes",
+    "find_row", "merge", "method_of", "peak_bytes", "problem_of", "read_monitor", "read_suite", "reference_folder",
+    "replay", "run", "suite_file", "work", "write_episodes",
 ]  # fmt: skip

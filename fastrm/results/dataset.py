@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import xarray
 
     from fastrm.experiments import Plan
+    from fastrm.learners import Run
 
 _ALIASES = {"method": "label"}
 
@@ -196,6 +197,12 @@ class Results:
         """
         return compare(self, one, two, value, over, **wanted)
 
+    def replay(self, which: int | str, *, episodes: bool = False, **wanted: Any) -> Run:
+        """Compute a run once more, to the last bit, with all that it learned; see `fastrm.experiments.replay`."""
+        from fastrm.experiments import replay
+
+        return replay(self, which, episodes=episodes, **wanted)
+
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""
         try:
@@ -208,16 +215,28 @@ class Results:
         coords |= {"tick": ("tick", self["tick"]), "step": ("tick", self["step"])}
         return xarray.Dataset(data, coords, attrs=self.attributes)
 
+    def per_run(self) -> pandas.DataFrame:
+        """Return a data frame with a row per run: coordinates, variables per run, and numbers of `per_run_values`."""
+        pandas = _import_pandas("per_run")
+        table = {name: self[name] for name in ("run", *COORDINATES, *PER_RUN)}
+        more = ("settled", "area", "steps_to_plateau")
+        return pandas.DataFrame(table | {name: self.per_run_values(name) for name in more})
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row per run and tick."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("to_pandas needs pandas; install it with: pip install 'fastrm[analysis]'") from None
+        pandas = _import_pandas("to_pandas")
         ticks = len(self["step"])
         table = {name: np.repeat(self[name], ticks) for name in ("run", *COORDINATES, *PER_RUN)}
         table |= {"step": np.tile(self["step"], self.runs)}
         return pandas.DataFrame(table | {name: self[name].reshape(-1) for name in PER_TICK})
+
+
+def _import_pandas(purpose: str) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra(f"{purpose} needs pandas; install it with: pip install 'fastrm[analysis]'") from None
+    return pandas
 
 
 def _coordinate_name(given: str) -> str:

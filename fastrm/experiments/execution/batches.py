@@ -16,7 +16,7 @@ from fastrm.arrays import Array
 from fastrm.errors import FastrmError
 from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
-from fastrm.learners import SHARE_FOR_TABLES, Batch, trained
+from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, trained
 from fastrm.resources import usable_memory
 from fastrm.results import MAX_ERROR, Frame, empty_frame, fill_in
 
@@ -113,6 +113,12 @@ def request_of(plan: Plan, runs: Sequence[int]) -> dict[str, Any]:
     }
 
 
+def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
+    """Yield some runs that share map, task and method, as they are to the last bit; `how` is for `trained`."""
+    grid, task, _, _ = plan.coordinates(runs[0])
+    return trained(**request_of(plan, runs), optimum=_unit(plan, grid, task), **how)
+
+
 @lru_cache(maxsize=64)
 def _unit(plan: Plan, grid: int, task: int) -> tuple[ScoreUnit, ...]:
     """Return the unit of the score; all kinds of machine for a task share it, so the first method's will do."""
@@ -153,8 +159,7 @@ def _train(
             raise Stopped
 
     grid, task, _, _ = plan.coordinates(runs[0])
-    finished = trained(**request_of(plan, runs), optimum=_unit(plan, grid, task), room=room, between=between)
-    for row, run in zip(rows, finished, strict=True):
+    for row, run in zip(rows, train_runs(plan, runs, room=room, between=between), strict=True):
         fill_in(frame, row, run)
         frame["ceiling"][row] = _ceiling(plan, grid, task)
     return inside
