@@ -22,6 +22,7 @@ COMMANDS = {
     "findings": "how often and how fast each kind of reward leads to shortest paths, by start of the values",
     "plot": "the figures of a result file, and a summary as CSV",
     "draw": "a machine, a map, or a learned policy as a picture; machines also as DOT and Mermaid",
+    "replay": "a run of a result file again: what it learned as a picture, a film, tables or a page",
     "play": "walk a map with the arrow keys and see label, machine state and reward",
     "parity": "our curves and optima beside those published with the reference implementation",
     "info": "what a result file holds and where it came from",

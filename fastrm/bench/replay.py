@@ -1,0 +1,108 @@
+"""``replay``: a run of a result file once more, as a picture, a film, tables or a page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrm.bench.console import show_score
+from fastrm.errors import ConfigError, printable
+
+if TYPE_CHECKING:
+    from fastrm.learners import Run
+    from fastrm.problems import Problem
+    from fastrm.results import Results
+
+DRAWN = ("png", "pdf", "svg")
+FORMS = (*DRAWN, "gif", "npz", "html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a result file")
+    which = parser.add_mutually_exclusive_group(required=True)
+    for rank in ("worst", "median", "best"):
+        which.add_argument(
+            f"--{rank}", nargs=2, metavar=("METHOD", "TASK"), help=f"of this method's runs on this task the {rank}"
+        )
+    which.add_argument("--run", type=int, metavar="I", help="the run in row I of the file, counted from 0")
+    parser.add_argument("--setup", metavar="SETUP", help="with a rank: only runs on maps of this setup")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="OUT",
+        help="what it learned as .png, .pdf or .svg, its greedy episode as .gif, tables as .npz, a page as .html",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay the run, write what was asked for, and say which run it was."""
+    form = arguments.out.suffix.removeprefix(".")
+    if form not in FORMS:
+        raise ConfigError(f"--out {arguments.out}: must end in .{', .'.join(FORMS[:-1])} or .{FORMS[-1]}")
+    from fastrm.experiments import find_row, problem_of, replay
+    from fastrm.results import load
+
+    results = load(arguments.file)
+    which, wanted = _chosen(arguments)
+    row = find_row(results, which, **wanted)
+    found, problem = replay(results, row), problem_of(results, row)
+    _write(problem, found, arguments.out, form)
+    _describe(results, row, found)
+    sys.stdout.write(f"{printable(str(arguments.out))}\n")
+    return 0
+
+
+def _chosen(arguments: argparse.Namespace) -> tuple[int | str, dict[str, str]]:
+    """Return row or rank, and what is selected by coordinates."""
+    if arguments.run is not None:
+        if arguments.setup is not None:
+            raise ConfigError("--setup goes with --worst, --median or --best; --run names a run by itself")
+        return int(arguments.run), {}
+    rank = next(rank for rank in ("worst", "median", "best") if getattr(arguments, rank) is not None)
+    method, task = getattr(arguments, rank)
+    return rank, {"method": method, "task": task} | ({"setup": arguments.setup} if arguments.setup else {})
+
+
+def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
+    from fastrm import pictures
+    from fastrm.learners import registry
+
+    if form in DRAWN and not registry.find(found.algo).per_state:
+        raise ConfigError(f"--out {out}: {found.algo} keeps no values per machine state to draw; take .gif or .npz")
+    if form == "gif":
+        pictures.save_episode(problem, found.greedy_path, out)
+    elif form in DRAWN:
+        pictures.save(pictures.draw_learning(problem, found), out)
+    else:
+        try:
+            if form == "npz":
+                _write_tables(found, out)
+            else:
+                page = pictures.explain_page(problem, found)  # type: ignore[attr-defined, unused-ignore]
+                out.write_text(page, encoding="utf-8")
+        except OSError as trouble:
+            raise ConfigError(f"{out}: cannot be written: {trouble.strerror or trouble}") from None
+
+
+def _write_tables(found: Run, out: Path) -> None:
+    """Write values, greedy paths and curves; the same run gives the same bytes."""
+    import numpy as np
+
+    paths = {f"path_{k}" if k else "path": np.array(path) for k, path in enumerate(found.greedy_paths)}
+    curves = {name: getattr(found, name) for name in ("step", "score", "reward", "completions", "episodes")}
+    with out.open("wb") as file:
+        np.savez(file, allow_pickle=False, q=found.q, **found.more, **paths, **curves)
+
+
+def _describe(results: Results, row: int, found: Run) -> None:
+    """Say which run it was, and how to get it in Python."""
+    names = ("setup", "grid", "task", "label", "seed")
+    setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
+    length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length} steps"
+    settled = show_score(float(results.per_run_values("settled")[row]))
+    sys.stdout.write(
+        f"run {row}: setup {setup}, map {grid}, task {task}, method {label}, seed {seed}\n"
+        f"  settled score {settled}; greedy policy {length}, shortest path {found.shortest[0]} steps\n"
+        f"  fastrm.load({str(results.path)!r}).replay({row})\n"
+    )
