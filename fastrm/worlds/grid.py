@@ -12,30 +12,19 @@ from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrm.checks import check_whole
-from fastrm.errors import MapError, place, printable, shown
+from fastrm.errors import MapError, printable, shown
 from fastrm.textfile import decode_text, read_text
 from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
 from fastrm.worlds.recipes import APPENDIX, parse_setup
-from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, OBJECTS, START, TILES, TILES_IN_WORDS, WALL, Cell
+from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, MAX_SIDE, OBJECTS, START, Cell, Origin, check_tiles
 
-MAX_SIDE = 10_000
 MAX_LINES = 10 * MAX_SIDE  # twice the side with fences, and room for empty lines
-
-
-class Origin(NamedTuple):
-    """Where in a text the rows of a map stand, for messages."""
-
-    lines: Sequence[int]
-    """Line of every row, counted from 0."""
-    is_fenced: bool
-    """Whether the map was drawn at twice the size."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +60,7 @@ class GridMap:
             raise MapError(f"{self.source}: fences={shown(self.fences)}: must be a frozenset of pairs of cells")
         if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
-        _check_tiles(self.rows, origin or Origin(range(len(self.rows)), False), self.source)
+        check_tiles(self.rows, origin or Origin(range(len(self.rows)), False), self.source)
         object.__setattr__(self, "rows", tuple(row.replace(FLOOR_TOO, FLOOR) for row in self.rows))
         last_row, last_column = self.size[0] - 2, self.size[1] - 2
         for fence in self.fences:  # a large maze has a million
@@ -259,32 +248,3 @@ class GridMap:
 
 def _is_cell(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int)
-
-
-def _check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
-    """Check rows of tiles."""
-    width, numbers = len(rows[0]), origin.lines
-    starts: list[int] = []
-    for row, number in zip(rows, numbers, strict=True):
-        where = place(source, number + 1)
-        if not TILES.issuperset(row):
-            unknown = next(tile for tile in row if tile not in TILES)
-            column = 2 * row.index(unknown) if origin.is_fenced else row.index(unknown) + 1
-            raise MapError(f"{where}unknown tile {shown(unknown)} in column {column}; use {TILES_IN_WORDS}")
-        if len(row) != width:
-            first = numbers[0] + 1
-            raise MapError(
-                f"{where}ragged map: {len(row)} tiles, but line {first} has {width}; make all rows equally long"
-            )
-        ring = row if number in (numbers[0], numbers[-1]) else row[0] + row[-1]
-        if ring.strip(WALL):
-            raise MapError(f"{where}open border; the outer ring of a map must be X")
-        starts += [number + 1] * row.count(START)
-    if max(width, len(rows)) > MAX_SIDE:
-        raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; cut the map")
-    if not starts:
-        raise MapError(f"{source}: no start cell; mark exactly one cell with A")
-    if len(starts) > 1:
-        raise MapError(
-            f"{place(source, starts[1])}a second start cell (the first is in line {starts[0]}); mark exactly one with A"
-        )

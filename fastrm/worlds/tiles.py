@@ -1,9 +1,13 @@
-"""What may stand on a cell: the letters of maps, known here and nowhere else."""
+"""What may stand on a cell: the letters of maps, known here and nowhere else, and which rows of them are a map."""
 
 from __future__ import annotations
 
 import re
 import string
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fastrm.errors import MapError, place, shown
 
 WALL, START, FLOOR = "X", "A", " "
 FLOOR_TOO = "."
@@ -16,6 +20,8 @@ TILES = OBJECTS | {WALL, START, FLOOR, FLOOR_TOO}
 
 TILES_IN_WORDS = "X, A, space, '.', a lower-case letter or H"
 OBJECT_IN_WORDS = "a lower-case letter (or H)"
+
+MAX_SIDE = 10_000
 
 Cell = tuple[int, int]
 """Row and column, row 0 on top."""
@@ -38,3 +44,41 @@ def split_object(name: str) -> tuple[str, int | None]:
     """
     single = re.fullmatch(rf"({OBJECT})([1-9][0-9]{{0,8}})", name)
     return (name, None) if single is None else (single[1], int(single[2]))
+
+
+class Origin(NamedTuple):
+    """Where in a text the rows of a map stand, for messages."""
+
+    lines: Sequence[int]
+    """Line of every row, counted from 0."""
+    is_fenced: bool
+    """Whether the map was drawn at twice the size."""
+
+
+def check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
+    """Refuse rows of tiles that are no map, naming the line and the cure."""
+    width, numbers = len(rows[0]), origin.lines
+    starts: list[int] = []
+    for row, number in zip(rows, numbers, strict=True):
+        where = place(source, number + 1)
+        if not TILES.issuperset(row):
+            unknown = next(tile for tile in row if tile not in TILES)
+            column = 2 * row.index(unknown) if origin.is_fenced else row.index(unknown) + 1
+            raise MapError(f"{where}unknown tile {shown(unknown)} in column {column}; use {TILES_IN_WORDS}")
+        if len(row) != width:
+            first = numbers[0] + 1
+            raise MapError(
+                f"{where}ragged map: {len(row)} tiles, but line {first} has {width}; make all rows equally long"
+            )
+        ring = row if number in (numbers[0], numbers[-1]) else row[0] + row[-1]
+        if ring.strip(WALL):
+            raise MapError(f"{where}open border; the outer ring of a map must be X")
+        starts += [number + 1] * row.count(START)
+    if max(width, len(rows)) > MAX_SIDE:
+        raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; cut the map")
+    if not starts:
+        raise MapError(f"{source}: no start cell; mark exactly one cell with A")
+    if len(starts) > 1:
+        raise MapError(
+            f"{place(source, starts[1])}a second start cell (the first is in line {starts[0]}); mark exactly one with A"
+        )
