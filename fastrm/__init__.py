@@ -22,17 +22,10 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         MissingExtra as MissingExtra,
         StoreError as StoreError,
     )
-    from fastrm.exact import (
-        Check as Check,
-        Finding as Finding,
-        Guarantee as Guarantee,
-        Solution as Solution,
-        check as check,
-        guarantee as guarantee,
-        lint as lint,
-        optimal_arps as optimal_arps,
-        solve as solve,
-    )
+    from fastrm.exact import Guarantee as Guarantee, guarantee as guarantee, optimal_arps as optimal_arps
+    from fastrm.exact.check import Check as Check, check as check  # not the modules of these names
+    from fastrm.exact.lint import Finding as Finding, lint as lint
+    from fastrm.exact.solve import Solution as Solution, solve as solve
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
         HrmFixedPoint as HrmFixedPoint,

@@ -22,6 +22,16 @@ OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"
 DELEGATES = {
     ("results/dataset.py", "plan"),
     ("results/dataset.py", "replay"),
+    ("worlds/grid.py", "_repr_svg_"),
+    ("worlds/grid.py", "plot"),
+    ("machines/machine.py", "_repr_svg_"),
+    ("machines/machine.py", "plot"),
+    ("problems/problem.py", "_repr_html_"),
+    ("exact/guarantees.py", "_repr_html_"),
+    ("learners/batch.py", "_repr_html_"),
+    ("learners/batch.py", "plot"),
+    ("results/dataset.py", "_repr_html_"),
+    ("results/dataset.py", "plot"),
     ("experiments/experiment.py", "load"),
     ("experiments/experiment.py", "named"),
 }
@@ -164,7 +174,7 @@ def test_kernels_import_nothing_but_kernels():
 
 
 def test_colours_are_known_in_one_place():
-    for path in (ROOT / "fastrm" / "pictures").glob("*.py"):
+    for path in (ROOT / "fastrm" / "pictures").rglob("*.py"):
         for colour in re.findall(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b", path.read_text()):
             parts = re.findall("..", colour[1:]) if len(colour) == 7 else list(colour[1:])
             assert path.name == "style.py" or len(set(parts)) == 1, f"{path.name} has the colour {colour}"

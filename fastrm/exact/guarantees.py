@@ -65,6 +65,12 @@ class Guarantee:
     def __repr__(self) -> str:
         return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest} steps>"
 
+    def _repr_html_(self) -> str:
+        """Show verdict and witness in a notebook."""
+        from fastrm.pictures import guarantee_card
+
+        return guarantee_card(self)
+
     @cached_property
     def critical_reward(self) -> float:
         """Smallest terminal reward R* above which all optimal policies take shortest paths.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from fastrm.learners.registry import Values
 from fastrm.learners.shaping import learned_rewards
 from fastrm.problems import Problem, check_problem
 from fastrm.worlds import Cell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CACHED_BYTES = 1 << 20
 """Tables of this size lie in the cache; the neighbours of a cell in larger ones are fetched ahead."""
@@ -65,6 +68,18 @@ class Run:
         last = f", score {self.score[-1]:.3f}" if self.score.size else ""
         name = self.algo + ("-rs" if self.shaping else "")
         return f"<Run {name} seed {self.seed}: greedy {self.greedy_length}, shortest {self.shortest[0]} steps{last}>"
+
+    def _repr_html_(self) -> str:
+        """Show figures and learning curve in a notebook."""
+        from fastrm.pictures import run_card
+
+        return run_card(self)
+
+    def plot(self, problem: Problem | None = None) -> Figure:
+        """Draw the learning curve, or with its problem what was learned; needs matplotlib."""
+        from fastrm.pictures import draw_learning, draw_run
+
+        return draw_run(self) if problem is None else draw_learning(problem, self)
 
     @property
     def controller(self) -> Array | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from fastrm.checks import check_choice, check_known, check_number
 from fastrm.errors import ConfigError, MachineError, place, printable, shown
@@ -22,6 +22,9 @@ from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
 from fastrm.machines.soundness import structural_faults
 from fastrm.textfile import read_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_object
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,21 @@ class RewardMachine(Draft):
     def write(self) -> str:
         """Return the machine as ``.rm`` text; `parse` of it gives an equal machine."""
         return rm_format.write_machine(self)
+
+    def __str__(self) -> str:
+        return self.write()
+
+    def _repr_svg_(self) -> str | None:
+        """Show the machine in a notebook, as a graph."""
+        from fastrm.pictures import machine_svg
+
+        return machine_svg(self)
+
+    def plot(self) -> Figure:
+        """Draw the machine as a graph; needs matplotlib."""
+        from fastrm.pictures import draw_machine
+
+        return draw_machine(self)
 
     def potentials(self, gamma: float) -> dict[str, float]:
         """Return the shaping potential of every state, terminals included.

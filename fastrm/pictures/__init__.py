@@ -5,7 +5,16 @@ from fastrm.pictures.curves import learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
 from fastrm.pictures.map_views import draw_map, draw_maps, paint, show
-from fastrm.pictures.policies import draw_learning, visits
+from fastrm.pictures.notebook import (
+    guarantee_card,
+    machine_svg,
+    map_svg,
+    problem_card,
+    results_card,
+    run_card,
+    score_svg,
+)
+from fastrm.pictures.policies import draw_learning, draw_run, visits
 from fastrm.pictures.style import have_matplotlib, save
 from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
 
@@ -17,14 +26,22 @@ __all__ = [
     "draw_machine",
     "draw_map",
     "draw_maps",
+    "draw_run",
     "figures_of",
+    "guarantee_card",
     "have_matplotlib",
     "learning_curves",
+    "machine_svg",
+    "map_svg",
     "optimism_sweep",
     "paint",
     "parity_curves",
+    "problem_card",
+    "results_card",
+    "run_card",
     "save",
     "save_episode",
+    "score_svg",
     "show",
     "to_dot",
     "to_mermaid",

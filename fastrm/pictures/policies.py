@@ -13,7 +13,7 @@ from fastrm.kernels import environments
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
 from fastrm.pictures.map_views import draw_map
-from fastrm.pictures.style import PATH_COLOUR, new_figure, put_title, style
+from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
 from fastrm.problems import Problem, retrace
 from fastrm.worlds import OFFSETS
 
@@ -85,6 +85,30 @@ def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = Non
         found = "not complete" if run.greedy_length is None else f"{run.greedy_length} steps"
         cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
         put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {run.shortest[0]}{cut}")
+    return figure
+
+
+def draw_run(run: Run) -> Figure:
+    """Draw the score of one run over its steps.
+
+    Raises
+    ------
+    ConfigError
+        When matplotlib is missing, or the run is shorter than a tick.
+    """
+    if not run.step.size:
+        raise ConfigError("no curve to draw: the run is shorter than a tick; train for longer, or with a smaller tick")
+    with style():
+        figure = new_figure(4.6, 2.3)
+        axis = figure.subplots()
+        figure.subplots_adjust(left=0.12, right=0.97, bottom=0.2, top=0.87)
+        axis.plot(run.step, run.score, color=HERE_COLOUR)
+        axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+        axis.set_xlim(0, run.step[-1])
+        axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
+        axis.set_xlabel("training steps")
+        axis.set_ylabel("score (1 = unit)")
+        put_title(figure, f"{run.algo.upper()}{' + shaping' * run.shaping}, seed {run.seed}")
     return figure
 
 

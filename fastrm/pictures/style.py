@@ -6,7 +6,9 @@ in lightness, so that a print in grey keeps them apart.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,8 @@ STYLE = {
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
+SCREEN_DPI = 100
+"""Dots per inch of figures in notebooks."""
 _TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 NODE_COLOURS = {"state": "#ffffff", "success": "#d5efe3", "failure": "#f8dcc8"}
 """Of the states of a machine."""
@@ -37,6 +41,8 @@ EDGE_TEXT = "#004a75"
 """Of what is written on the edges of a machine."""
 HERE_COLOUR = "#0072B2"
 """Of the machine state that an episode is in."""
+VERDICT_COLOURS = {"shortest": "#007A59", "other": "#B34700"}
+"""Of the verdict that all optimal policies take shortest paths, and of every other one; dark enough for letters."""
 PARITY_COLOURS = {False: "#0072B2", True: "#D55E00"}
 """Of our curves beside published ones, without and with shaping."""
 
@@ -93,10 +99,24 @@ def style() -> Any:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of a size in inches."""
+    """Make an empty figure of a size in inches, which a notebook shows when it is the last line of a cell."""
+    return _figure_class()(figsize=(width, height))
+
+
+@cache
+def _figure_class() -> type[Figure]:
     from matplotlib.figure import Figure  # not pyplot: nobody's backend is changed and nothing has to be closed
 
-    return Figure(figsize=(width, height))
+    class ShownFigure(Figure):
+        """A figure that shows itself in notebooks, as those of pyplot do."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            with style():
+                self.savefig(buffer, format="png", dpi=SCREEN_DPI)
+            return buffer.getvalue()
+
+    return ShownFigure
 
 
 def panels(

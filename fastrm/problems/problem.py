@@ -116,6 +116,12 @@ class Problem:
         other.__dict__["steps_to_go"] = self.steps_to_go
         return other
 
+    def _repr_html_(self) -> str:
+        """Show map, machines and key facts in a notebook."""
+        from fastrm.pictures import problem_card
+
+        return problem_card(self)
+
     def __repr__(self) -> str:
         n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
         names = ", ".join(machine.name or machine.source for machine in self.machines)

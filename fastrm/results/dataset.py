@@ -22,6 +22,7 @@ from fastrm.results.validation import check_coordinates, check_numbers
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.figure import Figure
 
     from fastrm.experiments import Plan
     from fastrm.learners import Run
@@ -202,6 +203,18 @@ class Results:
         from fastrm.experiments import replay
 
         return replay(self, which, episodes=episodes, **wanted)
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        from fastrm.pictures import results_card
+
+        return results_card(self)
+
+    def plot(self) -> Figure:
+        """Draw median and quartiles of the score: panels per setup and task, a line per method; needs matplotlib."""
+        from fastrm.pictures import learning_curves
+
+        return learning_curves(self)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""

@@ -12,6 +12,7 @@ from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,9 @@ from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
 from fastrm.worlds.recipes import APPENDIX, parse_setup
 from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, MAX_SIDE, OBJECTS, START, Cell, Origin, check_tiles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_LINES = 10 * MAX_SIDE  # twice the side with fences, and room for empty lines
 
@@ -198,6 +202,18 @@ class GridMap:
     def __repr__(self) -> str:
         objects = ", ".join(f"{len(cells)} {letter}" for letter, cells in self.objects.items())
         return f"<GridMap {self.source}: {self.size[0]} x {self.size[1]}, {objects or 'no objects'}>"
+
+    def _repr_svg_(self) -> str | None:
+        """Show the map in a notebook."""
+        from fastrm.pictures import map_svg
+
+        return map_svg(self)
+
+    def plot(self) -> Figure:
+        """Draw the map as a figure; needs matplotlib."""
+        from fastrm.pictures import draw_maps
+
+        return draw_maps([(self.source, self)])
 
     def render(self, rows: Sequence[str] | None = None) -> str:
         """Return the map as text, or with other tiles; ``GridMap.parse`` of it gives an equal map."""

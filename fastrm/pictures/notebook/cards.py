@@ -1,0 +1,133 @@
+"""Objects as HTML: a heading, a small table of facts, and drawings beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import isinf, isnan
+
+from fastrm.errors import printable
+from fastrm.exact import Guarantee
+from fastrm.kernels.contracts import FAR
+from fastrm.learners import Run
+from fastrm.pictures.notebook.drawings import machine_svg, map_svg, score_svg
+from fastrm.pictures.style import VERDICT_COLOURS
+from fastrm.problems import Problem
+from fastrm.results import Results
+
+MOST_ROWS = 60
+"""Rows of a table; the rest is counted."""
+MOST_MACHINES = 4
+SIDE = 280
+"""Pixels of a map beside other things."""
+_LEFT = 'style="text-align:left"'
+
+Facts = Iterable[tuple[str, object]]
+
+
+def problem_card(problem: Problem) -> str:
+    """Show map, machines, and what is known of them without learning."""
+    lengths = ", ".join("none" if length >= FAR else f"{length} steps" for length in problem.shortest[:MOST_MACHINES])
+    more = len(problem.machines) - MOST_MACHINES
+    facts: list[tuple[str, object]] = [
+        ("map", f"{problem.grid.source}, {problem.grid.size[0]} x {problem.grid.size[1]}"),
+        ("cells", len(problem.terrain.cells)),
+        ("machines", ", ".join(machine.name or machine.source for machine in problem.machines[:MOST_MACHINES])),
+        ("machine states", problem.tables.n_u),
+        ("events", len(problem.tables.reward)),
+        ("shortest path", lengths),
+    ]
+    facts += [("slip", f"{problem.slip:g}")] if problem.slip else []
+    facts += [("not shown", f"{more} more machines")] if more > 0 else []
+    machines = [machine_svg(machine) or "" for machine in problem.machines[:MOST_MACHINES]]
+    return _card("Problem", map_svg(problem.grid, side=SIDE), "<br/>".join([*machines, _facts(facts)]))
+
+
+def run_card(run: Run) -> str:
+    """Show what a run came to, and its learning curve."""
+    facts: list[tuple[str, object]] = [
+        ("learner", run.algo + (" with shaping" if run.shaping else "")),
+        ("seed", run.seed),
+        ("greedy policy", ", ".join(_steps(length) for length in run.greedy_lengths)),
+        ("shortest path", ", ".join(map(_steps, run.shortest))),
+        ("solved", "yes" if run.solved else "no"),
+    ]
+    if run.score.size:
+        facts += [
+            ("last score", "-" if isnan(run.score[-1]) else f"{run.score[-1]:.3f}"),
+            ("episodes", f"{run.episodes[-1]:,}, of which {run.completions[-1]:,} completed the task"),
+        ]
+    return _card("Run", _facts(facts), score_svg(run.step, run.score))
+
+
+def guarantee_card(verdict: Guarantee) -> str:
+    """Show the verdict, its numbers, and the way of an optimal policy on the map."""
+    witness, solution = verdict.witness, verdict.solution
+    optimal = "never completes the task" if verdict.length is None else _steps(verdict.length)
+    facts: list[tuple[str, object]] = [
+        ("gamma", f"{solution.gamma:g}"),
+        ("optimal policy", f"{optimal}, return {witness.optimal_return:.6g}"),
+        ("shortest path", f"{_steps(verdict.shortest)}, return {witness.shortest_return:.6g}"),
+    ]
+    lines = "line: optimal policy; dotted: shortest path"
+    if witness.leaves_at is not None:
+        row, column = witness.leaves_at
+        facts.append(("leaves it at", f"row {row}, column {column}, machine state {witness.state}"))
+        lines += "; ring: where it leaves the shortest paths"
+    facts += [("it repeats", f"{len(witness.loop)} cells for ever")] if witness.loop else []
+    facts += [("no verdict", verdict.reason)] if verdict.reason else []
+    drawing = map_svg(solution.problem.grid, witness.path, witness.shortest_path, witness.leaves_at, SIDE)
+    colour = VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
+    heading = f'<span style="color:{colour}">{_text(verdict.verdict)}</span>'
+    return _card(heading, _facts(facts) + (f"<small>{lines}</small>" if drawing else ""), drawing)
+
+
+def results_card(results: Results) -> str:
+    """Show the summary of some runs: medians per setup, task and method."""
+    names = ("setup", "task", "method", "runs", "settled", "25-75 %", "to 90 %", "shortest")
+    rows = []
+    for row in results.summary() if results.runs else ():
+        figures = ("-",) * 4 if not row["runs"] else (
+            _score(row["settled_50"]), f"{_score(row['settled_25'])} to {_score(row['settled_75'])}",
+            "never" if isinf(row["steps_to_90_50"]) else f"{row['steps_to_90_50']:,.0f}",
+            f"{row['shortest_share']:.0%}",
+        )  # fmt: skip
+        rows.append((row["setup"], row["task"], row["label"], row["runs"], *figures))
+    more = f"<small>and {len(rows) - MOST_ROWS} more rows: see results.summary()</small>" * (len(rows) > MOST_ROWS)
+    return _card(_text(repr(results)), _table(names, rows[:MOST_ROWS], words=3) + more)
+
+
+def _score(score: float) -> str:
+    return "-" if isnan(score) else f"{score:.3f}"
+
+
+def _steps(length: int | None) -> str:
+    return "does not complete the task" if length is None else "none" if length >= FAR else f"{length} steps"
+
+
+def _text(value: object) -> str:
+    """Return a value as HTML shows it; names come from files and may hold anything."""
+    return escape(printable(str(value)))
+
+
+def _facts(facts: Facts) -> str:
+    rows = "".join(f"<tr><th {_LEFT}>{_text(name)}</th><td {_LEFT}>{_text(fact)}</td></tr>" for name, fact in facts)
+    return f"<table>{rows}</table>"
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[object]], words: int) -> str:
+    """Write a table whose first columns are words."""
+
+    def cell(tag: str, k: int, value: object) -> str:
+        return f'<{tag} style="text-align:{"left" if k < words else "right"}">{_text(value)}</{tag}>'
+
+    lines = ["".join(cell("th", k, name) for k, name in enumerate(names))]
+    lines += ["".join(cell("td", k, value) for k, value in enumerate(row)) for row in rows]
+    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+
+
+def _card(heading: str, *parts: str | None) -> str:
+    """Put a heading above facts and drawings, which stand side by side where there is room."""
+    boxes = "".join(f'<div style="min-width:{SIDE}px">{part}</div>' for part in parts if part)
+    row = f'<div style="display:grid;grid-template-columns:auto 1fr;gap:1em;justify-items:start">{boxes}</div>'
+    return f"<div><b>{heading}</b>{row}</div>"
