@@ -1,4 +1,4 @@
-"""The statements of docs/explanation/theory.md, each checked with the exact tools; counter-examples are the smallest there are."""
+"""The statements of docs/explanation/theory.md, each checked exactly; counter-examples are the smallest there are."""
 
 import itertools
 from fractions import Fraction
