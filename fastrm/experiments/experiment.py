@@ -28,6 +28,7 @@ class Experiment:
     """What to run: every map with every task, method and seed."""
 
     name: str
+    """What the experiment and its result file are called."""
     setups: tuple[str, ...] = ()
     """Setups of generated maps, with their obstacles: ``1a1b``, ``1a1b walls 0.2``, ``1a1b maze``."""
     maps: int = 1
@@ -65,7 +66,7 @@ class Experiment:
     exact threshold of each map and task."""
     optimism: float | None = None
     """Where initial values lie between the smallest (0) and the largest (1) true value, for methods without shaping
-    that do not say it themselves; None for the learner's q_init."""
+    that do not say it themselves; without it the learner's ``q_init`` counts."""
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     """Settings of the learners."""
 

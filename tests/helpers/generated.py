@@ -114,21 +114,16 @@ def _field_docs(cls: type) -> dict[str, str]:
 def _keys(cls: type) -> str:
     docs, rows = _field_docs(cls), []
     for one in fields(cls):
-        made = (
-            one.default
-            if one.default is not MISSING
-            else one.default_factory()
-            if one.default_factory is not MISSING
-            else MISSING
-        )
-        rows.append((f"`{one.name}`", _type(str(one.type)), _default(made), docs.get(one.name, "").replace("``", "`")))
+        made = one.default if one.default_factory is MISSING else one.default_factory()
+        default = "(name of the file)" if one.name == "name" else _default(made)
+        rows.append((f"`{one.name}`", _type(str(one.type)), default, docs.get(one.name, "").replace("``", "`")))
     return _table(("key", "type", "default", "meaning"), rows)
 
 
 def _type(annotation: str) -> str:
     bare = annotation.removesuffix(" | None")
     literal = re.fullmatch(r"Literal\[(.*)\]", bare)
-    return " or ".join(f"`{word.strip()}`" for word in literal[1].split(",")) if literal else _TYPES.get(bare, bare)
+    return " or ".join(f"`{word.strip()}`" for word in literal[1].replace("'", '"').split(",")) if literal else _TYPES.get(bare, bare)
 
 
 def _default(value: object) -> str:

@@ -152,12 +152,12 @@ def _run_commands(block: Block, where: str) -> list[Printed]:
         while command.endswith("\\"):
             command, begin = command[:-1] + block.lines[begin], begin + 1
         words = shlex.split(command)
-        program = next((p for p in _PROGRAMS if words[: len(p)] == p), None)
+        program = next((p for p in _PROGRAMS if words[: len(p)] == p and len(words) > len(p)), None)
         if program is None:
             raise AssertionError(f"{where}: {command!r} is neither 'python -m fastrm.bench ...' nor 'fastrm ...'")
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
             try:
-                code = main(words[len(program) :] or (["--help"] if program == ["fastrm"] else []))
+                code = main(words[len(program) :])
             except SystemExit as stopped:
                 code = int(stopped.code or 0)
         wanted = int(block.notes.get("exit", 0))
