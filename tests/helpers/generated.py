@@ -123,7 +123,11 @@ def _keys(cls: type) -> str:
 def _type(annotation: str) -> str:
     bare = annotation.removesuffix(" | None")
     literal = re.fullmatch(r"Literal\[(.*)\]", bare)
-    return " or ".join(f"`{word.strip()}`" for word in literal[1].replace("'", '"').split(",")) if literal else _TYPES.get(bare, bare)
+    return (
+        " or ".join(f"`{word.strip()}`" for word in literal[1].replace("'", '"').split(","))
+        if literal
+        else _TYPES.get(bare, bare)
+    )
 
 
 def _default(value: object) -> str:
