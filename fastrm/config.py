@@ -12,6 +12,10 @@ from fastrm.errors import ConfigError, shown
 class Profile:
     """Where the literature is ambiguous: the choices a learner and the compiler make.
 
+    ``clean`` makes the plain choice everywhere; ``icarte2022`` repeats the code of Toro Icarte et al. (JAIR 2022).
+
+    Examples
+    --------
     >>> Profile.named("icarte2022").prune
     True
     """
@@ -35,6 +39,13 @@ class Profile:
     def named(cls, name: str) -> Profile:
         """Return a profile by name: ``clean`` or ``icarte2022``, with single switches set as in the other one.
 
+        Raises
+        ------
+        ConfigError
+            With the nearest name of a profile or switch.
+
+        Examples
+        --------
         >>> Profile.named("icarte2022 - prune - falls_off") == Profile.named(
         ...     "clean + qrm_bootstraps_at_limit + option_survives_limit + merge_terminals"
         ... )
@@ -63,6 +74,15 @@ PROFILES = {
 class LearnerConfig:
     """The settings of a learner; the defaults are the paper's.
 
+    Every field can also be given to `fastrm.train` by its name, as in ``train(problem, gamma=0.99)``.
+
+    Raises
+    ------
+    ConfigError
+        When a value has the wrong type or is out of range.
+
+    Examples
+    --------
     >>> LearnerConfig(alpha=1.5)
     Traceback (most recent call last):
     fastrm.errors.ConfigError: alpha=1.5: must be a number from 0 to 1

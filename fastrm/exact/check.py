@@ -12,7 +12,7 @@ from fastrm.problems import Problem
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What is known about one machine of a problem."""
+    """What is known about one machine of a problem, without learning; `check` makes one."""
 
     guarantee: Guarantee
     """Verdict, witness and thresholds."""
@@ -34,6 +34,18 @@ def check(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Check:
     machine : int
         Which machine of a multi-task problem.
 
+    Returns
+    -------
+    Check
+        The verdict with its witness, the unit of the score, and what was found about the rewards.
+
+    Raises
+    ------
+    ConfigError
+        When gamma is out of range, or where moves slip.
+
+    Examples
+    --------
     >>> import fastrm
     >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
     >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)

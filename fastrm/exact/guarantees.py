@@ -44,9 +44,21 @@ class Witness:
 
 @dataclass(frozen=True, eq=False)
 class Guarantee:
-    """The verdict on one machine of a problem."""
+    """The verdict on one machine of a problem; `guarantee` makes one. Thresholds are found when first asked for.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=2)
+    >>> found = guarantee(fastrm.compile(grid, fastrm.task("a-b", kind="numeric", terminal_reward=0)))
+    >>> found
+    <Guarantee never finishes: optimal None, shortest 13 steps>
+    >>> round(found.critical_reward, 6)
+    12.727778
+    """
 
     solution: Solution
+    """The optimum that the verdict is about."""
     verdict: str
     """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes``,
     ``ends in failure`` or ``undecided``."""
@@ -59,6 +71,7 @@ class Guarantee:
     shortest: int
     """Length of a shortest path."""
     witness: Witness
+    """What an optimal policy does, and what a shortest path would earn."""
     reason: str | None
     """Why there is no verdict, where there is none."""
 
@@ -123,6 +136,18 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     machine : int
         Which machine of a multi-task problem.
 
+    Returns
+    -------
+    Guarantee
+        The verdict, a witness, and thresholds of rewards and discount.
+
+    Raises
+    ------
+    ConfigError
+        When gamma is out of range, or where moves slip.
+
+    Examples
+    --------
     >>> import fastrm
     >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
     >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)

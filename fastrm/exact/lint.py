@@ -22,11 +22,12 @@ from fastrm.worlds import GridMap
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing a machine should be looked at for."""
+    """One thing a machine should be looked at for; `lint` and `check` find them."""
 
     kind: str
     """``structure``, ``edges``, ``task``, ``farming``, ``procrastination`` or ``failure``."""
     message: str
+    """What is wrong, in one line."""
     state: str = ""
     """The machine state where it happens, if one does."""
     is_error: bool = True
@@ -54,7 +55,23 @@ def lint(
         The map.
     gamma : float
         Discount factor, below 1.
+    profile : {"clean", "icarte2022"} or Profile
+        As for `fastrm.compile`.
+    metric : {"manhattan", "geodesic"}
+        As for `fastrm.compile`.
 
+    Returns
+    -------
+    list of Finding
+        Empty where nothing was found. Faults of structure or edges end the search.
+
+    Raises
+    ------
+    ConfigError
+        When an argument is no machine, map or discount.
+
+    Examples
+    --------
     >>> import fastrm
     >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
     >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)

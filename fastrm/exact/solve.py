@@ -35,11 +35,14 @@ from fastrm.worlds import Cell
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The optimal policy of one machine of a problem."""
+    """The optimal policy of one machine of a problem; `solve` finds it."""
 
     problem: Problem
+    """The problem, at the discount asked for."""
     machine: int
+    """Which machine of it."""
     gamma: float
+    """Discount factor."""
     reward: Array
     """What every event pays in every state, potentials aside, [n_e, n_cols]."""
     value: Array

@@ -48,6 +48,27 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     they pay), and acts epsilon-greedily without step limit. So all kinds of machine for one task share one unit.
     A gamma near 0 or 1 hardly tells short paths from long ones; outside 0.01 to 0.999 0.9 is taken.
 
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines.
+    gamma : float
+        Discount factor, from 0 to 1.
+    epsilon : float
+        Probability of a random action.
+
+    Returns
+    -------
+    tuple of float
+        Expected task reward per step, one per machine.
+
+    Raises
+    ------
+    ConfigError
+        When a number is out of range.
+
+    Examples
+    --------
     >>> import fastrm
     >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
     >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)

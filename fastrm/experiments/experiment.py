@@ -25,7 +25,19 @@ MAX_MAP_TEXT, MAP_OVERHEAD = 256 * 2**20, 1000  # bytes; what a small map takes 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What to run: every map with every task, method and seed."""
+    """What to run: every map with every task, method and seed.
+
+    Raises
+    ------
+    ConfigError
+        When a setting has the wrong type, is out of range, or is missing.
+
+    Examples
+    --------
+    >>> small = Experiment(name="small", setups=("1a1b",), maps=2, tasks=("a-b",), methods=("crm-bool",), seeds=3)
+    >>> small.steps, small.learner.tick
+    (100000, 10000)
+    """
 
     name: str
     """What the experiment and its result file are called."""
@@ -127,14 +139,33 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | Path, reference: str | Path | None = None) -> Experiment:
-        """Read a TOML file; see `suites.read_experiment`."""
+        """Read a TOML file; names of map and machine files are relative to its folder.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        reference : path, optional
+            The folder of published data, for names that begin with ``$REFERENCE``.
+
+        Raises
+        ------
+        ConfigError
+            Naming the file and the key.
+        """
         from fastrm.experiments.suites import read_experiment
 
         return read_experiment(Path(check_path(path, ConfigError)), reference)
 
     @classmethod
     def named(cls, name: str, reference: str | Path | None = None) -> Experiment:
-        """Return a suite that comes with fastrm, or read a TOML file."""
+        """Return a suite that comes with fastrm, such as ``paper`` or ``quick``, or read a TOML file.
+
+        Raises
+        ------
+        ConfigError
+            With the nearest name of a suite.
+        """
         from fastrm.experiments.suites import find_suite, read_experiment
 
         return read_experiment(find_suite(name), reference)

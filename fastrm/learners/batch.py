@@ -32,12 +32,25 @@ CACHED_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
-    """What one run learned and how."""
+    """What one run learned and how.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> problem = fastrm.compile(fastrm.GridMap.generate("1a1b", size=9, seed=1), fastrm.task("a-b"))
+    >>> run = fastrm.train(problem, "crm", steps=50_000, tick=10_000)
+    >>> run.step.tolist(), run.solved
+    ([10000, 20000, 30000, 40000, 50000], True)
+    """
 
     algo: str
+    """The learner."""
     seed: int
+    """The seed it was given."""
     shaping: bool
+    """Whether rewards were shaped by potentials of the machine."""
     config: LearnerConfig
+    """The settings it learned with."""
     step: Array
     """Steps made at every tick, [tick]."""
     score: Array

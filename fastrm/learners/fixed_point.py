@@ -37,7 +37,16 @@ _ROUNDS = 100_000
 
 @dataclass(frozen=True)
 class HrmFixedPoint:
-    """The path that HRM settles on, beside the optimum."""
+    """The path that HRM settles on, beside the optimum; `hrm_fixed_point` finds it.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> problem = fastrm.compile(fastrm.GridMap.generate("2a2b", size=15, seed=7), fastrm.task("a-b"))
+    >>> bound = hrm_fixed_point(problem)
+    >>> bound.length - bound.shortest == bound.extra_steps, bound.regret >= 0
+    (True, True)
+    """
 
     path: tuple[Cell, ...]
     """Cells from the start; where an option never ends, up to the end of its first loop."""
@@ -48,8 +57,11 @@ class HrmFixedPoint:
     shortest: int
     """Length of a shortest path."""
     problem: Problem = field(repr=False, compare=False)
+    """The problem it is the fixed point of."""
     gamma: float = 0.9
+    """Discount factor."""
     machine: int = 0
+    """Which machine of a multi-task problem."""
 
     @cached_property
     def optimum(self) -> Solution:
@@ -95,6 +107,29 @@ def hrm_fixed_point(
     Ties between options, and between actions of an option, go to the highest index; a run may settle on any of them.
     Of `config` the rewards of options count (``r_max``, ``r_min``, ``self_loop_options``).
 
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines, without slip.
+    gamma : float
+        Discount factor, above 0 and below 1.
+    machine : int
+        Which machine of a multi-task problem.
+    config : LearnerConfig, optional
+        Settings of HRM.
+
+    Returns
+    -------
+    HrmFixedPoint
+        The path, and what it costs against the optimum.
+
+    Raises
+    ------
+    ConfigError
+        When gamma is out of range, or where moves slip.
+
+    Examples
+    --------
     >>> import fastrm
     >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
     >>> hrm_fixed_point(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b"))).extra_steps

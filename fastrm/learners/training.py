@@ -58,6 +58,18 @@ def train(
     **settings
         Fields of `LearnerConfig` to change, such as ``gamma=0.99``.
 
+    Returns
+    -------
+    Run
+        Curves, learned values, and the path of the greedy policy.
+
+    Raises
+    ------
+    ConfigError
+        When a setting is unknown or out of range, or when the run does not fit in the memory.
+
+    Examples
+    --------
     >>> import fastrm
     >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
     >>> problem = fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b"))
@@ -86,6 +98,36 @@ def train_many(
     """Train one learner with many seeds; every run equals the one `train` gives for its seed.
 
     All runs are kept, with what they learned; as many learn side by side as the memory has room for.
+
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines.
+    algo : str
+        The learner.
+    steps : int
+        Environment steps of each run.
+    seeds : sequence of int
+        Seeds of the runs, each below 2^64.
+    shaping, optimum, episodes, config, **settings
+        As for `train`.
+
+    Returns
+    -------
+    list of Run
+        A run per seed, in order.
+
+    Raises
+    ------
+    ConfigError
+        As for `train`.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> problem = fastrm.compile(fastrm.GridMap.generate("1a1b", size=9, seed=1), fastrm.task("a-b"))
+    >>> [run.greedy_length for run in train_many(problem, "crm", steps=50_000, seeds=range(3))]
+    [11, 11, 11]
     """
     return list(
         trained(

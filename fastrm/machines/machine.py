@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 class RewardMachine(Draft):
     """A reward machine whose structure is sound: every state can be reached and can reach a terminal.
 
-    Make one with `sequence`, `parse`, `load`, `from_ltlf` or `fastrm.task`.
+    On every move exactly one edge of the state is open; it pays its reward and leads on. Make a machine with
+    `sequence`, `parse`, `load`, `from_ltlf` or `fastrm.task`, and a problem of it with `fastrm.compile`.
 
+    Examples
+    --------
     >>> machine = RewardMachine.sequence("a-b", kind="numeric")
     >>> print(machine.write(), end="")
     name    a-b numeric
@@ -54,6 +57,13 @@ class RewardMachine(Draft):
     def parse(cls, text: str, source: str = "<text>") -> Self:
         """Read a machine from text in the ``.rm`` format or the reference's, told apart by content.
 
+        Parameters
+        ----------
+        text : str
+            The statements, one a line.
+        source : str
+            The name that error messages give to the text.
+
         Raises
         ------
         MachineError
@@ -67,7 +77,13 @@ class RewardMachine(Draft):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a machine file; see `parse`."""
+        """Read a machine file; see `parse` for the formats.
+
+        Raises
+        ------
+        MachineError
+            When the file cannot be read or is not a sound machine.
+        """
         return cls.parse(read_text(path, MachineError), printable(str(path)))
 
     @classmethod
@@ -79,6 +95,22 @@ class RewardMachine(Draft):
         (until), ``R`` (release) and ``W`` (weak until); propositions are object letters, of which at most one holds at
         a time.
 
+        Parameters
+        ----------
+        formula : str
+            The formula, such as ``F(a & F b) & G !n``.
+        reward : float
+            What success pays.
+        failure_reward : float
+            What failing pays.
+
+        Raises
+        ------
+        MachineError
+            Naming the place in the formula, or that nothing satisfies it.
+
+        Examples
+        --------
         >>> print(RewardMachine.from_ltlf("F(a & F b) & G !n").write(), end="")
         name    LTLf F(a & F b) & G !n
         states  u0 u1
@@ -92,11 +124,6 @@ class RewardMachine(Draft):
         u1 -> done    when b     reward 1
         u1 -> failed  when n     reward 0
         u1 -> u1      otherwise  reward 0
-
-        Raises
-        ------
-        MachineError
-            Naming the place in the formula, or that nothing satisfies it.
         """
         for name, value in (("reward", reward), ("failure_reward", failure_reward)):
             check_number(name, value)
@@ -133,6 +160,23 @@ class RewardMachine(Draft):
         the map counting as 0, in place and in state order until the largest change is at most 1e-12 of the largest
         value; the potential is ``-V``, and 0 for terminals.
 
+        Parameters
+        ----------
+        gamma : float
+            Discount factor, from 0 to 1.
+
+        Returns
+        -------
+        dict
+            The potential of every state by its name.
+
+        Raises
+        ------
+        ConfigError
+            When gamma is out of range, or is 1 and a loop pays for ever.
+
+        Examples
+        --------
         >>> RewardMachine.sequence("a-b").potentials(0.5)
         {'u0': -0.5, 'u1': -1.0, 'done': 0.0}
         """
@@ -183,6 +227,15 @@ class RewardMachine(Draft):
         scale : float
             Potential: what a step towards the end is worth, 0.01 by default.
 
+        Raises
+        ------
+        MachineError
+            When the task is not a sequence of letters.
+        ConfigError
+            When a setting is unknown or out of range.
+
+        Examples
+        --------
         >>> RewardMachine.sequence("a-b-c").states
         ('u0', 'u1', 'u2')
         """

@@ -49,7 +49,11 @@ def task(
     ------
     MachineError
         Naming the place in the text.
+    ConfigError
+        When a setting is unknown or out of range.
 
+    Examples
+    --------
     >>> print(task("{a,b} !n", kind="numeric", terminal_reward=100).write(), end="")
     name    {a,b} !n numeric
     states  u0 u1 u2

@@ -53,12 +53,21 @@ def compile(
     gamma : float
         Discount of potentials, for environments; learners and solvers put in their own.
 
+    Returns
+    -------
+    Problem
+        What learners, solvers and environments take.
+
     Raises
     ------
     MachineError
         When some move opens no edge or more than one, when a reward is not finite, or when the task cannot be
         completed on this map.
+    MapError
+        When `grid` is not a map.
 
+    Examples
+    --------
     >>> grid = GridMap.parse("XXXXX\nXA aX\nXXXXX")
     >>> compile(grid, RewardMachine.sequence("a", kind="numeric"))
     <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>

@@ -43,12 +43,27 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One map crossed with one or more machines, ready for the kernels."""
+    """One map crossed with one or more machines, ready for the kernels.
+
+    `fastrm.compile` makes one; learners, solvers and environments take it. Cells are numbered, and so are *events*,
+    classes of moves that no guard and no reward tells apart. In the shapes below n_s counts cells, n_e events, n_u
+    machine states and n_a actions; n_cols is n_u with room to align rows.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
+    >>> problem = fastrm.compile(grid, fastrm.task("a-b"))
+    >>> problem.shortest, problem.states
+    ((11,), ((0, 'u0'), (0, 'u1')))
+    """
 
     terrain: Terrain
     """The numbered cells of the map."""
     machines: tuple[RewardMachine, ...]
+    """The machines; with several, episodes play them in turn."""
     profile: Profile
+    """How ambiguities of the literature are resolved."""
     tables: Tables
     """The arrays the kernels read."""
     states: tuple[tuple[int, str], ...]
@@ -95,7 +110,22 @@ class Problem:
         )
 
     def step(self, s: int, u: int, a: int) -> Step:
-        """Move: the rule of the world in plain Python, one step at a time."""
+        """Make one move, by the rule of the world in plain Python.
+
+        Parameters
+        ----------
+        s : int
+            Number of the cell.
+        u : int
+            Column of the machine state.
+        a : int
+            Action: 0 up, 1 right, 2 down, 3 left.
+
+        Returns
+        -------
+        Step
+            Cell, state, event, reward, and whether the episode goes on.
+        """
         tables = self.tables
         e = int(tables.event[s, a])
         outcome = int(tables.outcome[e, u])

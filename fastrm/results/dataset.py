@@ -32,11 +32,25 @@ _ALIASES = {"method": "label"}
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Runs of an experiment: coordinates and figures per run, curves per run and tick."""
+    """Runs of an experiment: coordinates and figures per run, curves per run and tick.
+
+    `fastrm.run` and `fastrm.load` return them. ``results["score"]`` is a column by its name; the page about the result
+    file lists all of them.
+
+    Examples
+    --------
+    >>> import fastrm, tempfile
+    >>> tiny = fastrm.Experiment(name="tiny", setups=("1a",), size=7, tasks=("a",), methods=("crm-bool",), steps=20_000)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = fastrm.run(tiny, out=f"{folder}/tiny.h5", workers=1)
+    ...     print(results, results.select(task="a")["solved"])
+    <Results tiny: 1 runs (complete), 2 ticks> [1]
+    """
 
     attributes: dict[str, Any] = field(repr=False)
-    """Provenance."""
+    """Provenance: the experiment, versions, machine, command and times."""
     path: Path | None = None
+    """The file they were loaded from."""
     loaded: Columns | None = field(default=None, repr=False)
     """The columns, where they have been read already."""
 
@@ -110,7 +124,20 @@ class Results:
         return type(self)(self.attributes, self.path, columns)
 
     def curves(self, value: str = "score", **wanted: Any) -> tuple[Array, Array]:
-        """Return the steps, [tick], and one variable of the selected runs, [run, tick]."""
+        """Return the steps, [tick], and one variable of the selected runs, [run, tick].
+
+        Parameters
+        ----------
+        value : str
+            ``score``, ``reward``, ``completions`` or ``episodes``.
+        **wanted
+            Coordinates as in `select`.
+
+        Raises
+        ------
+        ConfigError
+            When a name is unknown, or nothing is selected.
+        """
         _check_name("curve", value, PER_TICK)
         chosen = self.select(**wanted)
         return chosen["step"], chosen[value]
@@ -195,6 +222,11 @@ class Results:
             these. Seeds are for one map and speak of it alone.
         **wanted
             Coordinates as in `select`.
+
+        Returns
+        -------
+        Paired
+            Difference, interval, p-value and probability; ``print`` of it says all.
         """
         return compare(self, one, two, value, over, **wanted)
 
@@ -267,7 +299,7 @@ def _check_name(what: str, name: object, known: Iterable[str], aliases: Iterable
 
 
 def load(path: str | Path) -> Results:
-    """Load a result file.
+    """Load a result file and check that it is sound.
 
     Raises
     ------

@@ -37,6 +37,8 @@ class GridMap:
 
     Make one with `parse`, `load` or `generate`; two maps are equal when they show the same tiles.
 
+    Examples
+    --------
     >>> grid = GridMap.parse('''
     ... XXXXX
     ... XA bX
@@ -113,7 +115,7 @@ class GridMap:
 
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
-        """Read a map file; see `parse` for the format and the errors."""
+        """Read a map file; see `parse` for the format and the errors, and `MapError` too where it cannot be read."""
         return cls.parse(read_text(path, MapError), printable(str(path)))
 
     @classmethod
@@ -254,7 +256,7 @@ class GridMap:
         return MappingProxyType({letter: self._cells(letter) for letter in sorted(present)})
 
     def passable(self) -> npt.NDArray[np.bool_]:
-        """Tell for every ``[row, column, action]`` whether the move leads to another cell."""
+        """Return for every ``[row, column, action]`` whether the move leads to another cell."""
         return moves.passable(self.tiles, self.fences)
 
     def _cells(self, tile: str) -> tuple[Cell, ...]:

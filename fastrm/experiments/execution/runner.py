@@ -75,10 +75,19 @@ def run(
     report : callable, optional
         Called with the `Progress` at the start and after every batch.
 
+    Returns
+    -------
+    Results
+        The runs, loaded from the file. A run that failed is among them, with its error.
+
     Raises
     ------
     Interrupted
         After a signal, when everything finished has been saved.
+    ConfigError
+        When the experiment or another argument is bad.
+    StoreError
+        When the file holds another experiment, or cannot be written.
     """
     _check_arguments(experiment, out, scheduler, shard, fresh, report, disk)
     count = usable_cores() if workers is None else workers

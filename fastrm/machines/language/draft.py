@@ -25,9 +25,11 @@ class Draft:
     """States, edges and terminals by name, in file order."""
 
     start: str
+    """The state in which every episode begins."""
     states: tuple[str, ...]
     """The states that are not terminal; learners sweep them in this order."""
     edges: tuple[Edge, ...]
+    """All edges, in file order."""
     success: tuple[str, ...]
     """Terminal states that complete the task."""
     failure: tuple[str, ...] = ()
@@ -37,6 +39,7 @@ class Draft:
     potential: float = 0.0
     """c: every edge also pays gamma Phi(s', u') - Phi(s, u), where Phi is -c times the fewest steps to success."""
     name: str = ""
+    """What the machine is called, empty if it has no name."""
     source: str = field(default="<machine>", compare=False)
     """Where the machine came from, for messages."""
 
