@@ -201,5 +201,9 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    coded = re.sub(r"`([^`]*\|[^`]*)`", lambda code: f"<code>{code[1].replace('|', '&#124;')}</code>", text)
+    coded = re.sub(r"`([^`]*\|[^`]*)`", lambda code: f"<code>{re.sub('[|*_]', _entity, code[1])}</code>", text)
     return coded.replace("|", "&#124;")
+
+
+def _entity(sign: re.Match[str]) -> str:
+    return f"&#{ord(sign[0])};"

@@ -35,6 +35,12 @@ _COMMENT = re.compile(r"\s*<!-- (file|not run|exit): (.+?) -->\s*$")
 _PROGRAMS = (["python", "-m", "fastrm.bench"], ["fastrm"])
 
 
+class _Terminal(io.StringIO):
+    """Keeps what is printed; like a terminal of today it can show any character."""
+
+    encoding = "utf-8"
+
+
 @dataclass
 class Block:
     """A fenced block of a page."""
@@ -135,7 +141,7 @@ def run_page(page: Path, folder: Path) -> list[Printed]:
 
 def _run_python(block: Block, names: dict, where: str) -> list[str]:
     code = compile("\n" * block.first + "\n".join(block.lines), where.partition(",")[0], "exec")
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.redirect_stdout(_Terminal()) as out, contextlib.redirect_stderr(_Terminal()):
         exec(code, names)  # noqa: S102 - our own pages
     return _tidy(out.getvalue().split("\n"))
 
@@ -155,7 +161,7 @@ def _run_commands(block: Block, where: str) -> list[Printed]:
         program = next((p for p in _PROGRAMS if words[: len(p)] == p and len(words) > len(p)), None)
         if program is None:
             raise AssertionError(f"{where}: {command!r} is neither 'python -m fastrm.bench ...' nor 'fastrm ...'")
-        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        with contextlib.redirect_stdout(_Terminal()) as out, contextlib.redirect_stderr(_Terminal()) as err:
             try:
                 code = main(words[len(program) :])
             except SystemExit as stopped:
