@@ -9,6 +9,8 @@ Files that a page writes to ``docs/assets`` are copied there. See `helpers/pages
 """
 
 import argparse
+import contextlib
+import runpy
 import shutil
 import sys
 import tempfile
@@ -35,13 +37,21 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 text = pages.refreshed(text, pages.run_page(page, Path(folder)))
                 page.write_text(text)
-                for drawn in sorted((Path(folder) / "docs" / "assets").rglob("*")):
-                    if drawn.is_file():
-                        kept = ROOT / drawn.relative_to(folder)
-                        kept.parent.mkdir(parents=True, exist_ok=True)
-                        shutil.copyfile(drawn, kept)
+                keep_pictures(Path(folder))
         sys.stdout.write(f"{'written  ' if text != before else 'unchanged'} {pages.name_of(page)}\n")
+    for example in sorted((pages.DOCS / "examples").glob("*.py")) if not arguments.pages else ():
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            runpy.run_path(str(example))
+            keep_pictures(Path(folder))
     return 0
+
+
+def keep_pictures(folder: Path) -> None:
+    """Copy what was written to docs/assets, and every picture of a name that is there already."""
+    for drawn in sorted(folder.rglob("*")):
+        kept = pages.DOCS / "assets" / drawn.name
+        if drawn.is_file() and (kept.is_file() or drawn.parent == folder / "docs" / "assets"):
+            shutil.copyfile(drawn, kept)
 
 
 if __name__ == "__main__":
