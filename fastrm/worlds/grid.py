@@ -115,7 +115,7 @@ class GridMap:
 
     @classmethod
     def load(cls, path: str | Path) -> GridMap:
-        """Read a map file; see `parse` for the format and the errors, and `MapError` too where it cannot be read."""
+        """Read a map file; a `MapError` names file and line where it is missing or no map (see `parse`)."""
         return cls.parse(read_text(path, MapError), printable(str(path)))
 
     @classmethod
