@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain, takewhile
+from typing import Literal
 
+import numpy as np
+
+from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_truth, check_whole
 from fastrm.errors import ConfigError, shown
 
@@ -98,8 +103,8 @@ class LearnerConfig:
     """Initial value of every table entry."""
     episode_limit: int = 1000
     """Steps after which an episode is cut off."""
-    tick: int = 10_000
-    """Steps between two rows of the log."""
+    tick: int | Literal["log"] = 10_000
+    """Steps between two rows of the log; ``"log"`` for rows at 1 000, 2 000, 5 000, 10 000, ... and the last step."""
     window: int | None = None
     """Episodes a score is averaged over; by default 100, or 1000 with several tasks."""
     r_max: float = 1.0
@@ -122,8 +127,46 @@ class LearnerConfig:
         for name in ("q_init", "r_max", "r_min"):
             check_number(name, getattr(self, name))
         check_whole("episode_limit", self.episode_limit, 1, 2**62)
-        check_whole("tick", self.tick, 1, 2**62)
+        _check_tick(self.tick)
         if self.window is not None:
             check_whole("window", self.window, 1, 10**6)
         check_whole("planning", self.planning, 0, 10_000)
         check_truth("self_loop_options", self.self_loop_options)
+
+    def count_ticks(self, steps: int) -> int:
+        """Return how many rows the log of a run of so many steps has.
+
+        >>> LearnerConfig(tick=1000).count_ticks(20_500), LearnerConfig(tick="log").count_ticks(20_500)
+        (20, 6)
+        """
+        return len(log_ticks(steps)) if self.tick == "log" else steps // self.tick
+
+    def steps_at_ticks(self, steps: int) -> Array:
+        """Return the steps made at every row of the log.
+
+        >>> LearnerConfig(tick=5000).steps_at_ticks(20_500).tolist()
+        [5000, 10000, 15000, 20000]
+        >>> LearnerConfig(tick="log").steps_at_ticks(20_500).tolist()
+        [1000, 2000, 5000, 10000, 20000, 20500]
+        """
+        if self.tick == "log":
+            return np.array(log_ticks(steps), dtype=np.int64)
+        return (1 + np.arange(self.count_ticks(steps))) * self.tick
+
+
+def log_ticks(steps: int) -> list[int]:
+    """Return 1 000, 2 000, 5 000, 10 000, ... below a number of steps, and that number.
+
+    >>> log_ticks(10_000), log_ticks(300)
+    ([1000, 2000, 5000, 10000], [300])
+    """
+    marks = (digit * 10**power for power in range(3, len(str(steps))) for digit in (1, 2, 5))
+    return list(chain(takewhile(lambda mark: mark < steps, marks), [int(steps)]))
+
+
+def _check_tick(tick: object) -> None:
+    """Refuse what is neither a whole number of steps nor the word for logarithmic ticks."""
+    if not isinstance(tick, str):
+        check_whole("tick", tick, 1, 2**62)
+    elif tick != "log":
+        raise ConfigError(f"tick={shown(tick)}: must be a whole number of steps, or 'log'")

@@ -112,7 +112,8 @@ def print_forecast(plan: Plan, out: Path, workers: int | None = None) -> None:
     if workers is not None:
         check_whole("workers", workers, 1, 10_000)
     console = Console(highlight=False, markup=False, emoji=False)
-    calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, 10 * plan.learner.tick))
+    few = 100_000 if plan.learner.tick == "log" else 10 * plan.learner.tick
+    calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, few))
     work(calibration.to_json(), range(calibration.count))  # compile first
     begun = time.perf_counter()
     work(calibration.to_json(), range(calibration.count))

@@ -210,7 +210,8 @@ def _check_file(experiment: Experiment) -> None:
     """Refuse what no result file could hold: better now than after a day."""
     maps = len(experiment.setups) * experiment.maps + len(experiment.map_files)
     tasks = 1 if experiment.rotate else len(experiment.tasks) + len(experiment.machine_files)
-    runs, ticks = maps * tasks * len(experiment.methods) * experiment.seeds, experiment.steps // experiment.learner.tick
+    runs = maps * tasks * len(experiment.methods) * experiment.seeds
+    ticks = experiment.learner.count_ticks(experiment.steps)
     named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
     names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
     size = bytes_of_file(runs, ticks, names)

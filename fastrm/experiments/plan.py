@@ -153,12 +153,12 @@ class Plan:
     @property
     def ticks(self) -> int:
         """Number of ticks."""
-        return self.steps // self.learner.tick
+        return self.learner.count_ticks(self.steps)
 
     @property
     def step(self) -> Array:
         """Steps made at every tick."""
-        return (1 + np.arange(self.ticks)) * self.learner.tick
+        return self.learner.steps_at_ticks(self.steps)
 
     def values(self, name: str) -> Sequence[Any]:
         """Return the values of one coordinate along its axis: one per map, task, method or seed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_known, check_truth, check_whole
-from fastrm.config import LearnerConfig, Profile
+from fastrm.config import LearnerConfig, Profile, log_ticks
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
@@ -176,7 +177,7 @@ class Batch:
         )
 
     def _blank_log(self, room: int) -> Log:
-        n, ticks = len(self.seeds), self.steps // self.config.tick
+        n, ticks = len(self.seeds), self.config.count_ticks(self.steps)
         window = self.config.window or (100 if len(self.problem.machines) == 1 else 1000)
         return Log(
             ring=np.zeros((n, window)),
@@ -189,18 +190,25 @@ class Batch:
 
     def advance(self, steps: int) -> None:
         """Make so many more steps in every run, never beyond the end."""
-        target, tick = min(self.done + steps, self.steps), self.config.tick
+        target = min(self.done + steps, self.steps)
         while self.done < target:
-            into = self.done % tick
-            if into == 0 and target - self.done >= tick:
-                n_ticks = (target - self.done) // tick
-                span = Span(n_ticks, tick, self.done // tick)
-                self.done += n_ticks * tick
-            else:
-                piece = min(tick - into, target - self.done)
-                self.done += piece
-                span = Span(1, piece, self.done // tick - 1 if self.done % tick == 0 else -1)
+            span = self._span(target)
+            self.done += span.n_ticks * span.tick
             self.learner.advance(self.setting, self.state, span)
+
+    def _span(self, target: int) -> Span:
+        """Return the next piece of the way to a step: whole ticks, of equal length, or a part of one."""
+        done, tick = self.done, self.config.tick
+        if tick == "log":
+            ticks = log_ticks(self.steps)
+            row = bisect.bisect_right(ticks, done)
+            end = ticks[row]
+        else:
+            row = done // tick
+            end = (row + 1) * tick
+            if done % tick == 0 and end <= target:
+                return Span((target - done) // tick, tick, row)
+        return Span(1, min(end, target) - done, row if end <= target else -1)
 
     def results(self) -> list[Run]:
         """Return what the runs have learned so far."""
@@ -219,7 +227,7 @@ class Batch:
             seed=self.seeds[i],
             shaping=self.shaping,
             config=self.config,
-            step=(1 + np.arange(log.score.shape[1])) * self.config.tick,
+            step=self.config.steps_at_ticks(self.steps),
             score=log.score[i],
             reward=log.reward[i],
             completions=log.completions[i],

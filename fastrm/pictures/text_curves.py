@@ -34,15 +34,27 @@ def curves_as_text(results: Results, bars: str = BARS) -> str:
     score, before = results["score"], None
     groups = list(results.groups("setup", "task", "label"))
     room = max((len(printable(label)) for (_, _, label), _ in groups), default=0)
-    last = f"{results['step'][-1]:,}".replace(",", " ")
+    when = _when(results["step"])
     for (setup, task, label), mine in groups:
         if (setup, task) != before:
             before = setup, task
             panel = printable(f"{setup}, task {task}")
-            lines.append(f"{panel}: median score over {last} steps, full height = 1, the unit")
+            lines.append(f"{panel}: median score {when}, full height = 1, the unit")
         if len(mine):
             middle = band(score[mine], [50])[0]
             lines.append(f"  {printable(label):<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
         else:
             lines.append(f"  {printable(label):<{room}} all runs failed")
     return "\n".join(lines)
+
+
+def _when(steps: Array) -> str:
+    """Say which steps the bars stand for: parts of the run that are equally long, or single ticks.
+
+    >>> _when(np.array([10_000, 20_000])), _when(np.array([1000, 2000, 5000])), _when(np.array([10, 20, 50, 100, 103]))
+    ('over 20 000 steps', 'at 1 000, 2 000, 5 000 steps', 'at 10, 20, 50, ... 103 steps')
+    """
+    words = [f"{step:,}".replace(",", " ") for step in steps.tolist()]
+    if len(np.unique(np.diff(steps, prepend=0))) == 1:
+        return f"over {words[-1]} steps"
+    return f"at {', '.join(words)} steps" if len(words) < 5 else f"at {', '.join(words[:3])}, ... {words[-1]} steps"

@@ -163,9 +163,9 @@ class Results:
         """Return one number per run.
 
         ``settled``
-            The mean score over the last tenth of the steps; a single tick is noise.
+            The mean score of the ticks in the last tenth of the steps; a single tick is noise.
         ``area``
-            The mean score over the whole run.
+            The mean score over the whole run, in which a tick stands for the steps since the one before.
         ``steps_to_90``
             Steps until the score first reached 0.9 of its unit; other shares are ``steps_to_50`` or ``steps_to_0.5``.
             NaN where a run never gets there.
@@ -181,7 +181,7 @@ class Results:
         if value == "settled":
             return settled(self["score"], self["step"])
         if value == "area":
-            return area(self["score"])
+            return area(self["score"], self["step"])
         if value == "steps_to_plateau":
             return steps_to_plateau(self["score"], self["step"])
         if value == "steps_to_90":

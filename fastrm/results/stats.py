@@ -121,14 +121,26 @@ def steps_to(curves: Array, steps: Array, threshold: float) -> Array:
     return np.where(reached.any(axis=1), steps[first].astype(np.float64) if len(steps) else np.nan, np.nan)
 
 
-def area(curves: Array) -> Array:
-    """Return the mean height of each curve; before its first episode a run has 0."""
-    height: Array = np.nan_to_num(curves).mean(axis=1)
-    return height
+def area(curves: Array, steps: Array) -> Array:
+    """Return the mean height of each curve over its steps; before its first episode a run has 0.
+
+    A tick stands for the steps since the one before.
+
+    >>> area(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([10, 40])).tolist()
+    [0.75, 0.25]
+    """
+    weights = np.diff(steps, prepend=0)
+    heights = np.nan_to_num(curves)
+    if (weights == weights[:1]).all():  # a plain mean, rounded as one
+        return np.asarray(heights.mean(axis=1))
+    return np.asarray((heights * weights).sum(axis=1) / steps[-1])
 
 
 def settled(curves: Array, steps: Array) -> Array:
-    """Return the mean height of each curve over the last tenth of the steps; before its first episode a run has 0.
+    """Return the mean height of each curve at the ticks in the last tenth of the steps.
+
+    These are equally good samples of what the run settles at, however far apart they lie. Before its first episode a
+    run has 0.
 
     >>> settled(np.array([[0.0, 1.0, 2.0]]), np.array([10, 95, 100])).tolist()
     [1.5]

@@ -128,12 +128,21 @@ def compare(results: Results, one: str, two: str, value: str, over: Over | None,
     per_map = np.array([group.mean() for group in by_map(differences, where)])
     units = per_map if len(per_map) > 1 else differences
     interval, middle = interval_of_mean(differences, where), float(per_map.mean())
-    room = float(results.plan.learner.tick) / 2 if is_steps else 0.0  # ticks tell no more apart
+    room = _resolution(results, pair) if is_steps else 0.0
     return Paired(
         one=one, two=two, value=value, pairs=len(common), maps=len(np.unique(maps)), over=interval.over,
         difference=middle, low=min(interval.low, middle - room), high=max(interval.high, middle + room),
         p=sign_flip_p(units), probability=float(np.mean(chance)), never=int(np.isnan(pair).sum()),
     )  # fmt: skip
+
+
+def _resolution(results: Results, reached: Array) -> float:
+    """Return half the mean distance of the ticks at which something was first seen; ticks tell no more apart."""
+    if results.plan.learner.tick != "log":
+        return float(results.plan.learner.tick) / 2
+    ticks = results["step"]
+    which = np.searchsorted(ticks, np.where(np.isnan(reached), ticks[-1], reached))
+    return float(np.diff(ticks, prepend=0)[which].mean()) / 2
 
 
 def maps_of(results: Results) -> Array:

@@ -47,7 +47,7 @@ def test_thresholds_and_areas_by_hand():
     curves = np.array([[np.nan, 0.5, 0.9], [0.0, 0.1, 0.2]])
     assert stats.steps_to(curves, np.array([10, 20, 30]), 0.5).tolist()[0] == 20.0
     assert np.isnan(stats.steps_to(curves, np.array([10, 20, 30]), 0.5)[1])
-    assert stats.area(curves) == pytest.approx([1.4 / 3, 0.1])
+    assert stats.area(curves, np.arange(1, 4)) == pytest.approx([1.4 / 3, 0.1])
     assert np.isnan(stats.steps_to(np.empty((2, 0)), np.empty(0), 0.5)).all()
 
 
