@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from fastrm.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fastrm.learners.batch import Batch as Batch, Run as Run
+    from fastrm.learners.batch import Batch as Batch
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
+    from fastrm.learners.runs import Run as Run
     from fastrm.learners.training import (
         SHARE_FOR_TABLES as SHARE_FOR_TABLES,
         train as train,
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "batch": ("Batch", "Run"),
+        "batch": ("Batch",),
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
+        "runs": ("Run",),
         "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),
     },
 )

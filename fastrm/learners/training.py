@@ -11,7 +11,8 @@ import numpy as np
 from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
-from fastrm.learners.batch import Batch, Run
+from fastrm.learners.batch import Batch
+from fastrm.learners.runs import Run
 from fastrm.problems import Problem
 from fastrm.resources import usable_memory
 

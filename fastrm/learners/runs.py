@@ -1,0 +1,100 @@
+"""What a run leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastrm.arrays import Array
+from fastrm.config import LearnerConfig
+from fastrm.problems import Problem
+from fastrm.worlds import Cell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """What one run learned and how.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> problem = fastrm.compile(fastrm.GridMap.generate("1a1b", size=9, seed=1), fastrm.task("a-b"))
+    >>> run = fastrm.train(problem, "crm", steps=50_000, tick=10_000)
+    >>> run.step.tolist(), run.solved
+    ([10000, 20000, 30000, 40000, 50000], True)
+    """
+
+    algo: str
+    """The learner."""
+    seed: int
+    """The seed it was given."""
+    shaping: bool
+    """Whether rewards were shaped by potentials of the machine."""
+    config: LearnerConfig
+    """The settings it learned with."""
+    step: Array
+    """Steps made at every tick, [tick]."""
+    score: Array
+    """Mean score of the last episodes, in units of the best policy acting alike, NaN before the first ended, [tick]."""
+    reward: Array
+    """Sum of the machine's own rewards so far, [tick]."""
+    completions: Array
+    """Episodes that completed the task so far, [tick]."""
+    episodes: Array
+    """Episodes that ended so far, [tick]."""
+    q: Array
+    """Learned values: [cell, machine state, action], for HRM [cell, option, action]."""
+    more: Mapping[str, Array]
+    """What else was learned, by name: for HRM ``controller``, [cell, option], and the ``first_option`` of a state."""
+    greedy_paths: tuple[tuple[Cell, ...], ...]
+    """Cells visited by the greedy policy if nothing slips, per task; cut off when the task is not completed."""
+    greedy_lengths: tuple[int | None, ...]
+    """Steps the greedy policy takes to complete each task if nothing slips, None where it does not."""
+    shortest: tuple[int, ...]
+    """Length of a shortest path, per task."""
+    unit: tuple[float, ...]
+    """What a score of 1 means, per task: expected task reward per step of the best policy, or total own reward where
+    episodes are scored by that."""
+    episode_log: tuple[Array, Array] | None = None
+    """On request: what every episode was paid, and its length."""
+
+    def __repr__(self) -> str:
+        last = f", score {self.score[-1]:.3f}" if self.score.size else ""
+        name = self.algo + ("-rs" if self.shaping else "")
+        return f"<Run {name} seed {self.seed}: greedy {self.greedy_length}, shortest {self.shortest[0]} steps{last}>"
+
+    def _repr_html_(self) -> str:
+        """Show figures and learning curve in a notebook."""
+        from fastrm.pictures import run_card
+
+        return run_card(self)
+
+    def plot(self, problem: Problem | None = None) -> Figure:
+        """Draw the learning curve, or with its problem what was learned; needs matplotlib."""
+        from fastrm.pictures import draw_learning, draw_run
+
+        return draw_run(self) if problem is None else draw_learning(problem, self)
+
+    @property
+    def controller(self) -> Array | None:
+        """HRM: the controller's values, [cell, option]."""
+        return self.more.get("controller")
+
+    @property
+    def greedy_length(self) -> int | None:
+        """Steps the greedy policy takes to complete the (first) task, None if it does not."""
+        return self.greedy_lengths[0]
+
+    @property
+    def greedy_path(self) -> tuple[Cell, ...]:
+        """Cells visited by the greedy policy in the (first) task."""
+        return self.greedy_paths[0]
+
+    @property
+    def solved(self) -> bool:
+        """Whether the greedy policy takes a shortest path in every task."""
+        return self.greedy_lengths == self.shortest
