@@ -37,6 +37,12 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
     from fastrm.machines import RewardMachine as RewardMachine, task as task
     from fastrm.problems import Problem as Problem, compile as compile
     from fastrm.results import Results as Results, load as load
+    from fastrm.schedules import (
+        Schedule as Schedule,
+        exponential as exponential,
+        harmonic as harmonic,
+        linear as linear,
+    )
     from fastrm.worlds import GridMap as GridMap
 
 __version__ = "0.1.0"
@@ -59,6 +65,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "MissingExtra",
             "StoreError",
         ),
+        "schedules": ("Schedule", "exponential", "harmonic", "linear"),
         "worlds": ("GridMap",),
         "machines": ("RewardMachine", "task"),
         "problems": ("Problem", "compile"),

@@ -11,6 +11,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_truth, check_whole
 from fastrm.errors import ConfigError, shown
+from fastrm.schedules import check_rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,10 @@ PROFILES = {
 }
 
 
+RATES = ("alpha", "epsilon", "controller_alpha")
+"""Settings that may follow a schedule."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LearnerConfig:
     """The settings of a learner; the defaults are the paper's.
@@ -93,12 +98,12 @@ class LearnerConfig:
     fastrm.errors.ConfigError: alpha=1.5: must be a number from 0 to 1
     """
 
-    alpha: float = 0.5
-    """Learning rate."""
+    alpha: float | str = 0.5
+    """Learning rate: a number, or a schedule such as ``linear(0.5, 0.1, 500000)`` (`fastrm.linear` and others)."""
     gamma: float = 0.9
     """Discount factor."""
-    epsilon: float = 0.1
-    """Probability of a random action (or option)."""
+    epsilon: float | str = 0.1
+    """Probability of a random action (or option); a number or a schedule. The unit of the score uses its last value."""
     q_init: float = 2.0
     """Initial value of every table entry."""
     episode_limit: int = 1000
@@ -111,8 +116,8 @@ class LearnerConfig:
     """HRM: what an option earns for reaching its goal."""
     r_min: float = 0.0
     """HRM: what an option earns when the machine goes elsewhere."""
-    controller_alpha: float = 0.5
-    """HRM: learning rate of the controller."""
+    controller_alpha: float | str = 0.5
+    """HRM: learning rate of the controller; a number or a schedule."""
     self_loop_options: bool = False
     """HRM: also make options of edges that stay in their state."""
 
@@ -122,7 +127,9 @@ class LearnerConfig:
     """Dyna: updates from memory after every step."""
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "gamma", "epsilon", "controller_alpha", "trace_decay"):
+        for name in RATES:
+            object.__setattr__(self, name, check_rate(name, getattr(self, name)))
+        for name in ("gamma", "trace_decay"):
             check_number(name, getattr(self, name), 0, 1)
         for name in ("q_init", "r_max", "r_min"):
             check_number(name, getattr(self, name))
@@ -132,6 +139,11 @@ class LearnerConfig:
             check_whole("window", self.window, 1, 10**6)
         check_whole("planning", self.planning, 0, 10_000)
         check_truth("self_loop_options", self.self_loop_options)
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a rate changes while a run goes on."""
+        return any(isinstance(getattr(self, name), str) for name in RATES)
 
     def count_ticks(self, steps: int) -> int:
         """Return how many rows the log of a run of so many steps has.

@@ -344,6 +344,7 @@ class Learner:
         self.world = World(text, metric)
         for name, value in {**SETTINGS, **settings}.items():
             setattr(self, name, value)
+        self.schedules = {name: rate for name, rate in settings.items() if callable(rate)}
         self.profile, self.shaping = profile, shaping
         self.machines = [Machine(i, spec, self.world, profile, self.gamma) for i, spec in enumerate(specs)]
         self.states = [state for machine in self.machines for state in machine.states]
@@ -384,6 +385,9 @@ class Learner:
         return self
 
     def step(self):
+        if self.steps % 1000 == 0:
+            for name, rate in self.schedules.items():
+                setattr(self, name, rate(self.steps))
         a = self.act()
         s_next = self.world.move(self.s, self.slide(a))
         u_next, reward, learned, outcome = self.experience(self.machine, self.u, a, s_next)

@@ -15,7 +15,7 @@ ROOMS = [
     "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "studies", "pictures", "env",
     "bench",
 ]  # fmt: skip
-HALL = {"__init__", "arrays", "checks", "config", "errors", "lazy", "resources", "textfile"}
+HALL = {"__init__", "arrays", "checks", "config", "errors", "lazy", "resources", "schedules", "textfile"}
 """Modules that every room may use; they import only each other."""
 OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
 """What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""

@@ -22,6 +22,7 @@ from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
 from fastrm.problems import Problem, check_problem
+from fastrm.schedules import GRID, final, value_at
 from fastrm.worlds import Cell
 
 CACHED_BYTES = 1 << 20
@@ -52,7 +53,7 @@ class Batch:
         check_truth("episodes", episodes)
         self.problem, self.shaping = problem.at(self.config.gamma), shaping
         self.steps, self.episodes = int(steps), episodes
-        self.units = _check_optimum(self.problem, self.config, optimum)
+        self.units = _check_optimum(self.problem, self.config, self.steps, optimum)
         self.setting = self._settle()
         self.start(())  # arrays of no run at all show how large those of one are
         self.bytes_per_seed = _bytes_per_row(self.state)
@@ -83,7 +84,7 @@ class Batch:
             tables=problem.tables,
             tasks=tasks,
             reward=learned_rewards(problem, config.gamma, self.shaping),
-            rule=_rule(problem.profile, config),
+            rule=_rule(problem.profile, config, 0),
             slip=_threshold(problem.slip) if problem.slip else None,
             far=None,
         )
@@ -104,9 +105,16 @@ class Batch:
         """Make so many more steps in every run, never beyond the end."""
         target = min(self.done + steps, self.steps)
         while self.done < target:
-            span = self._span(target)
+            span = self._span(self._settle_rates(target))
             self.done += span.n_ticks * span.tick
             self.learner.advance(self.setting, self.state, span)
+
+    def _settle_rates(self, target: int) -> int:
+        """Give rates that follow a schedule their values; return up to which step they hold."""
+        if not self.config.is_scheduled:
+            return target
+        self.setting = self.setting._replace(rule=_rule(self.problem.profile, self.config, self.done))
+        return min(target, (self.done // GRID + 1) * GRID)
 
     def _span(self, target: int) -> Span:
         """Return the next piece of the way to a step: whole ticks, of equal length, or a part of one."""
@@ -174,16 +182,17 @@ def _bytes_per_row(arrays: Any) -> int:
     return int(arrays.dtype.itemsize) * math.prod(row)
 
 
-def _rule(profile: Profile, config: LearnerConfig) -> Rule:
+def _rule(profile: Profile, config: LearnerConfig, step: int) -> Rule:
+    """Return how to learn from a step on."""
     return Rule(
-        alpha=float(config.alpha),
+        alpha=value_at(config.alpha, step),
         gamma=float(config.gamma),
-        explore_below=_threshold(config.epsilon),
+        explore_below=_threshold(value_at(config.epsilon, step)),
         limit=np.uint64(config.episode_limit),
         bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
         option_survives=profile.option_survives_limit,
         prune=profile.prune,
-        controller_alpha=float(config.controller_alpha),
+        controller_alpha=value_at(config.controller_alpha, step),
     )
 
 
@@ -204,10 +213,10 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
 
 
 def _check_optimum(
-    problem: Problem, config: LearnerConfig, optimum: Sequence[float | ScoreUnit] | None
+    problem: Problem, config: LearnerConfig, steps: int, optimum: Sequence[float | ScoreUnit] | None
 ) -> tuple[ScoreUnit, ...]:
     if optimum is None:
-        return score_units(problem, config.gamma, config.epsilon, config.episode_limit)
+        return score_units(problem, config.gamma, final(config.epsilon, steps), config.episode_limit)
     try:
         units = tuple(unit if isinstance(unit, ScoreUnit) else ScoreUnit(float(unit)) for unit in optimum)
     except (TypeError, ValueError):

@@ -20,6 +20,7 @@ from fastrm.learners import hrm_fixed_point
 from fastrm.machines import RewardMachine
 from fastrm.problems import Problem, compile
 from fastrm.results import Results, censored_percentile
+from fastrm.schedules import final
 from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class Evidence:
         if plan.count > MOST_RUNS:
             raise ConfigError(f"{results.path}: a plan of {plan.count} runs; claims are judged on at most {MOST_RUNS}")
         self._memory: dict[Any, Any] = {}
-        self.gamma, self.epsilon = plan.learner.gamma, plan.learner.epsilon
+        self.gamma, self.epsilon = plan.learner.gamma, final(plan.learner.epsilon, plan.steps)
         fine = results["error"] == ""
         place = plan.place(results["run"][fine])
 

@@ -15,6 +15,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.bench.measure.checkout import checkout_file
 from fastrm.kernels.contracts import Hierarchy
 from fastrm.learners import Batch
+from fastrm.schedules import value_at
 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
 INSTALLED = Path(__file__).parents[2] / "suites" / "limit.c"
@@ -109,7 +110,7 @@ def run_limit(library: ctypes.CDLL, batch: Batch, lanes: int) -> tuple[float, li
         start=tables.start, first_u=int(tables.first_u[0]),
         n_o=len(options.owner) if options else 0, n_ocols=options.reward.shape[1] if options else 0,
         alpha=config.alpha, gamma=config.gamma, controller_alpha=config.controller_alpha,
-        explore_below=math.floor(config.epsilon * 2**32),
+        explore_below=math.floor(value_at(config.epsilon, 0) * 2**32),
         limit=config.episode_limit, steps=batch.steps, tick=config.tick, window=config.window or 100,
         n=len(batch.seeds), lanes=lanes, far=batch.setting.far is not None,
         q_size=copies[0][0].size, controller_size=copies[-1][0].size,

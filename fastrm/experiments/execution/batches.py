@@ -19,6 +19,7 @@ from fastrm.experiments.plan import Plan
 from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, trained
 from fastrm.resources import usable_memory
 from fastrm.results import MAX_ERROR, Frame, empty_frame, fill_in
+from fastrm.schedules import final
 
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
 BATCH_RUNS = 500
@@ -123,7 +124,9 @@ def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
 def _unit(plan: Plan, grid: int, task: int) -> tuple[ScoreUnit, ...]:
     """Return the unit of the score; all kinds of machine for a task share it, so the first method's will do."""
     learner = plan.learner
-    return score_units(plan.problem(grid, task, 0), learner.gamma, learner.epsilon, learner.episode_limit)
+    return score_units(
+        plan.problem(grid, task, 0), learner.gamma, final(learner.epsilon, plan.steps), learner.episode_limit
+    )
 
 
 @lru_cache(maxsize=64)
@@ -134,7 +137,9 @@ def _ceiling(plan: Plan, grid: int, task: int) -> float:
     """
     try:
         units = [unit.one for unit in _unit(plan, grid, task)]
-        found = score_ceiling(plan.problem(grid, task, 0), plan.learner.epsilon, plan.learner.episode_limit)
+        found = score_ceiling(
+            plan.problem(grid, task, 0), final(plan.learner.epsilon, plan.steps), plan.learner.episode_limit
+        )
         mean = sum(units) / len(units)
         return sum(mean / unit * ceiling for unit, ceiling in zip(units, found, strict=True)) / len(units)
     except Exception:  # the runs are fine without it
