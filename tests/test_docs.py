@@ -131,7 +131,7 @@ def test_the_tables_of_the_reference_say_what_the_code_says(name):
 def test_every_key_of_an_experiment_file_is_in_the_reference():
     text = generated.PAGES["experiment-files"].read_text()
     known = [field.name for cls in (fastrm.Experiment, fastrm.LearnerConfig) for field in fields(cls)]
-    assert [key for key in (*known, "base", "series") if f"`{key}`" not in text] == []
+    assert [key for key in (*known, "base", "series") if f"| `{key}` |" not in text] == []
 
 
 def test_every_command_is_in_the_reference():
