@@ -13,9 +13,12 @@ from fastrm.bench.console import refuse_if_all_failed, say_failures
 from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from fastrm.studies import Claim
 
-
+WIDEST = 120
+"""Columns; longer lines are hard to follow."""
 _COLOURS = {"holds": "green", "does not hold": "red", "not in this file": "dim"}
 
 
@@ -71,17 +74,18 @@ def print_claims(judged: Sequence[Judged]) -> None:
     """Print the claims of one file with numbers and reasons; of several files the verdicts side by side."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.padding import Padding
     from rich.table import Table
 
     console = Console(highlight=False, emoji=False)
+    console.width = min(console.width, WIDEST)
     if len(judged) == 1:
         for claim in judged[0].claims:
-            console.print(f"{claim.number:2}. {escape(claim.text)}: [bold]{_coloured(claim.verdict)}[/]")
+            verdict = f"[bold]{_coloured(claim.verdict)}[/]"
+            _print_hanging(console, f"{claim.number:2}. ", f"{escape(claim.text)}: {verdict}")
             for line in _evidence(claim):
-                console.print(Padding(escape(f"- {printable(line)}"), (0, 0, 0, 4)))
+                _print_hanging(console, "    - ", escape(printable(line)))
         return
-    table = Table(title="the paper's claims", title_justify="left")
+    table = Table(title="the paper's claims", title_justify="left", show_lines=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("claim", ratio=2)
     for head in _heads(judged):
@@ -89,6 +93,16 @@ def print_claims(judged: Sequence[Judged]) -> None:
     for row in zip(*(one.claims for one in judged), strict=True):
         table.add_row(str(row[0].number), escape(row[0].text), *(_coloured(claim.verdict) for claim in row))
     console.print(table)
+
+
+def _print_hanging(console: Console, head: str, body: str) -> None:
+    """Print a text in rich's markup after a head; lines that follow stand below the text, and none ends in blanks."""
+    from rich.text import Text
+
+    lines = Text.from_markup(body).wrap(console, max(console.width - len(head), 20))
+    for k, line in enumerate(lines):
+        line.rstrip()
+        console.print(Text(" " * len(head) if k else head).append_text(line), soft_wrap=True)
 
 
 def claims_as_markdown(judged: Sequence[Judged]) -> str:
