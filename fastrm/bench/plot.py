@@ -20,6 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a result file")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the figures (default: FILE without .h5)")
     parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png", help="format (default png)")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--width", type=float, metavar="INCHES", help="width of curves (default: as panels need it)")
+    size.add_argument("--columns", type=int, choices=(1, 2), help="as wide as one or two columns of a page")
+    parser.add_argument("--dpi", type=int, metavar="N", help="pixels per inch (default 200)")
+    parser.add_argument(
+        "--bands", action=argparse.BooleanOptionalAction, help="shade 25-75 %% of runs (default: up to three methods)"
+    )
     parser.add_argument("--text", action="store_true", help="print the curves as text instead")
 
 
@@ -33,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.text:
         print_curves(results)
         return 0
-    for path in draw(results, arguments.out or folder_of(Path(arguments.file)), arguments.format):
+    from fastrm.pictures import COLUMN_WIDTHS
+
+    out, width = arguments.out or folder_of(Path(arguments.file)), COLUMN_WIDTHS.get(arguments.columns, arguments.width)
+    for path in draw(results, out, arguments.format, width=width, dpi=arguments.dpi, bands=arguments.bands):
         sys.stdout.write(f"{printable(str(path))}\n")
     return 0
 
@@ -43,7 +53,16 @@ def folder_of(file: Path) -> Path:
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-report")
 
 
-def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) -> list[Path]:
+def draw(
+    results: Results,
+    out: Path,
+    form: str = "png",
+    quiet: bool = False,
+    *,
+    width: float | None = None,
+    dpi: int | None = None,
+    bands: bool | None = None,
+) -> list[Path]:
     """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
     from fastrm.pictures import figures_of, have_matplotlib, save
 
@@ -60,10 +79,10 @@ def draw(results: Results, out: Path, form: str = "png", quiet: bool = False) ->
             print_curves(results)
             sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
         return paths
-    for name, figure in figures_of(results):
+    for name, figure in figures_of(results, width=width, bands=bands):
         plain = re.sub(r"[/\\]", "_", printable(name))[:100]  # it may be named after a map, such as one called ../../x
         paths.append(out / f"{plain}.{form}")
-        save(figure, paths[-1])
+        save(figure, paths[-1], dpi)
     return paths
 
 

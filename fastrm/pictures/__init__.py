@@ -1,7 +1,7 @@
 """All drawing: curves, maps, machines, policies and episodes. The only importer of matplotlib and Pillow."""
 
 from fastrm.pictures.animation import save_episode
-from fastrm.pictures.curves import learning_curves, parity_curves
+from fastrm.pictures.curves import COLUMN_WIDTHS, learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
 from fastrm.pictures.map_views import draw_map, draw_maps, paint, show
@@ -21,6 +21,7 @@ from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
 __all__ = [
     "ASCII_BARS",
     "BARS",
+    "COLUMN_WIDTHS",
     "curves_as_text",
     "draw_learning",
     "draw_machine",

@@ -1,20 +1,34 @@
 """Learning curves in the paper's form, and ours beside the published ones. Needs matplotlib.
 
-One colour per kind of machine and one line style per learner, everywhere; dots on the line mean reward shaping.
+The look of a method says what it is: see `style.looks_of`. Names stand at the ends of the curves where there is
+room for them, else in a legend.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_number, check_truth
 from fastrm.errors import ConfigError, printable
-from fastrm.experiments import Method, method_of
-from fastrm.pictures.style import PARITY_COLOURS, finish_figure, kind_colour, learner_line, line, panels, style
+from fastrm.experiments import method_of
+from fastrm.pictures.style import (
+    LEFT,
+    PARITY_COLOURS,
+    RIGHT,
+    finish_figure,
+    legend_columns,
+    line,
+    looks_of,
+    panels,
+    style,
+    text_width,
+    wrapped,
+)  # fmt: skip
 from fastrm.results import Results, band
 from fastrm.studies import Curves
 
@@ -24,45 +38,89 @@ if TYPE_CHECKING:
 
 CEILING: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "linestyle": (0, (4, 3)), "zorder": 0}
 """The line of what a settled score can reach."""
+MOST_BANDS = 3
+"""Methods in a panel; the bands of more hide each other."""
+COLUMN_WIDTHS = {1: 3.5, 2: 7.2}
+"""Inches of one column and of two on a printed page."""
+ACROSS, HEIGHT, NARROWEST, NARROWEST_LABELLED = 0.26, 1.55, 1.15, 1.9
+"""Inches between panels, of their height, and of the least width without and with names beside them."""
+LABEL_SIZE, LABEL_GAP = 7.0, 0.125
+"""Points of names at the ends of curves, and inches from one to the next."""
+LEADER, SAMPLE = 0.14, 0.26
+"""Inches from the end of a curve to the sample of its line, and of that sample."""
 
 
-def learning_curves(results: Results, title: str = "") -> Figure:
-    """Draw median and 25-75 % band of the score: a row per task, a column per setup, a line per method.
+def learning_curves(
+    results: Results, title: str = "", *, width: float | None = None, bands: bool | None = None
+) -> Figure:
+    """Draw the median of the score: a row per task, a column per setup, a line per method.
 
-    A dashed line shows the ceiling, the median over the runs of a panel, where the file has it.
+    A dashed line shows the ceiling, the median over the runs of a panel, where the file has it. Steps begin where some
+    run has finished an episode.
+
+    Parameters
+    ----------
+    results : Results
+        Runs of an experiment.
+    title : str
+        What stands above the panels.
+    width : float, optional
+        Inches of the figure; where setups do not fit beside each other they go on below. By default as wide as its
+        panels need.
+    bands : bool, optional
+        Whether to shade the 25-75 % of the runs; by default where a panel has at most three methods.
 
     Raises
     ------
     ConfigError
         When matplotlib is missing or there is nothing to draw.
     """
+    if width is not None:
+        check_number("width", width, 2, 40)
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
-    groups = {key: mine for key, mine in results.groups("setup", "task", "label") if len(mine)}
+    groups = {key: rows for key, rows in results.groups("setup", "task", "label") if len(rows)}
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
-    steps, score = results["step"], results["score"]
+    steps, score, shaded = results["step"], results["score"], shows_bands(results, bands)
     with style():
-        columns = min(2 * len(setups), 4)
-        ceilings = _ceilings(results, groups)
+        looks, ceilings = looks_of([method_of(label) for label in labels]), _ceilings(results, groups)
+        names = {label: name_of(label) for label in labels} | ({"": "ceiling"} if ceilings else {})
         top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
-        legend = 0.17 * math.ceil((len(labels) + bool(ceilings)) / columns)
-        size = 4.2 if len(setups) == 1 else 2.9
-        figure, axes = panels(len(tasks), len(setups), (size, 1.55), bottom=0.5 + legend)
-        for (setup, task, label), mine in groups.items():
-            draw_band(axes[tasks.index(task)][setups.index(setup)], steps, score[mine], method_of(label))
+        layout = Layout.of(len(setups), list(names.values()), width)
+        figure, axes = layout.panels(len(tasks), len(setups), title)
+        begin = _first_score(steps, score[np.concatenate(list(groups.values()))])
         for row, task in enumerate(tasks):
-            axes[row][0].set_ylabel("score (1 = unit)")
             for column, setup in enumerate(setups):
-                _finish_panel(axes[row][column], steps, f"{setup}, task {task}", row == len(tasks) - 1, column == 0)
-                axes[row][column].set_ylim(0, top)
+                axis = axes[row][column]
+                ends = {}
+                for label in (label for label in labels if (setup, task, label) in groups):
+                    low, middle, high = band(score[groups[setup, task, label]])
+                    if shaded:
+                        axis.fill_between(steps, low, high, color=looks[label]["color"], alpha=0.14, linewidth=0)
+                    axis.plot(steps, middle, **looks[label])
+                    ends[label] = (round(float(middle[-1]), 2), float(middle.mean()))
                 if (setup, task) in ceilings:
-                    axes[row][column].axhline(ceilings[setup, task], **CEILING)
-        for axis in axes[-1]:
-            axis.set_xlabel("training steps (logarithmic)")
-        handles = [line(label=name_of(label), **look_of(method_of(label))) for label in labels]
+                    axis.axhline(ceilings[setup, task], **CEILING)
+                    ends[""] = (ceilings[setup, task], 0.0)
+                _finish_panel(axis, steps[steps >= begin], top, f"{setup}, task {task}", layout.panel)
+                if layout.room:
+                    heights = {label: end[0] for label, end in sorted(ends.items(), key=lambda item: item[1])}
+                    _name_ends(figure, axis, heights, names, {**looks, "": CEILING})
+        handles = [line(label=names[label], **looks[label]) for label in labels]
         handles += [line(label="ceiling", **CEILING)] * bool(ceilings)
-        finish_figure(figure, handles, columns, title)
+        finish_figure(figure, [] if layout.room else handles, layout.legend_columns, title)
     return figure
+
+
+def shows_bands(results: Results, bands: bool | None = None) -> bool:
+    """Say whether curves get bands: as asked for, else where no panel has many methods."""
+    if bands is not None:
+        check_truth("bands", bands)
+        return bands
+    methods: dict[tuple[Any, ...], int] = {}
+    for (setup, task, _), rows in results.groups("setup", "task", "label"):
+        methods[setup, task] = methods.get((setup, task), 0) + bool(len(rows))
+    return max(methods.values(), default=0) <= MOST_BANDS
 
 
 def has_curves(results: Results) -> bool:
@@ -70,29 +128,20 @@ def has_curves(results: Results) -> bool:
     return bool(len(results["step"]) and (results["error"] == "").any())
 
 
-def _ceilings(results: Results, groups: dict[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
+def _first_score(steps: Array, scores: Array) -> int:
+    """Return the first step at which some run has a score, the first step of all where none ever has."""
+    return int(steps[np.isfinite(scores).any(axis=0).argmax()])
+
+
+def _ceilings(results: Results, groups: Mapping[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
     """Return the ceiling of every panel that has one in the unit of the score, the median over its runs."""
     level, found = results["ceiling"] / results["optimal_arps"], {}
     for panel in dict.fromkeys(key[:2] for key in groups):
-        mine = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
-        known = level[mine][np.isfinite(level[mine])]
+        rows = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
+        known = level[rows][np.isfinite(level[rows])]
         if len(known):
             found[panel] = float(np.median(known))
     return found
-
-
-def draw_band(axis: Axes, steps: Array, curves: Array, method: Method) -> None:
-    """Draw the median of some runs and their 25-75 % band."""
-    low, middle, high = band(curves)
-    look = look_of(method)
-    axis.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
-    axis.plot(steps, middle, **look)
-
-
-def look_of(method: Method) -> dict[str, Any]:
-    """Return how the line of a method looks."""
-    look = {"color": kind_colour(method.kind), "linestyle": learner_line(method.algo)}
-    return look | ({"marker": "o", "markersize": 2.2, "markevery": 0.07} if method.shaping else {})
 
 
 def name_of(label: str) -> str:
@@ -104,13 +153,100 @@ def name_of(label: str) -> str:
     return f"{algo}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}{start}"
 
 
-def _finish_panel(axis: Axes, steps: Array, title: str, last_row: bool, first_column: bool) -> None:
-    axis.set_title(printable(title), pad=3, parse_math=False)
+class Layout(NamedTuple):
+    """How the panels of a figure share its width; lengths in inches."""
+
+    columns: int
+    """Panels beside each other."""
+    panel: float
+    """Width of a panel."""
+    room: float
+    """For names at the ends of curves, 0 for a legend below."""
+    legend_columns: int
+    legend_rows: int
+
+    @classmethod
+    def of(cls, setups: int, names: Sequence[str], width: float | None) -> Layout:
+        """Find room for a column per setup, or for as many as fit, and for names where they fit."""
+        natural = 4.2 if setups == 1 else 2.9
+        total = width or LEFT + RIGHT + setups * natural + (setups - 1) * ACROSS
+        inner = total - LEFT - RIGHT + ACROSS
+        columns = max(1, min(setups, int(inner / (NARROWEST + ACROSS))))
+        room = LEADER + SAMPLE + 0.1 + max(text_width(name, LABEL_SIZE) for name in names)
+        widest = inner if width else max(inner, COLUMN_WIDTHS[2] - LEFT - RIGHT + ACROSS)
+        labelled = widest / columns - ACROSS - room
+        if labelled >= NARROWEST_LABELLED and len(names) * LABEL_GAP <= HEIGHT:
+            return cls(columns, labelled if width else min(natural, labelled), room, 1, 0)
+        beside = legend_columns(names, total)
+        return cls(columns, inner / columns - ACROSS, 0.0, beside, math.ceil(len(names) / beside))
+
+    def panels(self, tasks: int, setups: int, title: str) -> tuple[Figure, list[list[Axes]]]:
+        """Make a figure; return it and the panel of every task and setup. Setups that do not fit go on below."""
+        lines = math.ceil(setups / self.columns)
+        width = LEFT + RIGHT + self.columns * (self.panel + self.room + ACROSS) - ACROSS
+        figure, grid = panels(
+            tasks * lines, self.columns, (self.panel, HEIGHT), bottom=0.5 + 0.17 * self.legend_rows,
+            across=ACROSS + self.room, right=RIGHT + self.room, top=0.45 + 0.14 * (len(wrapped(title, width)) - 1),
+        )  # fmt: skip
+        found = [[grid[t * lines + s // self.columns][s % self.columns] for s in range(setups)] for t in range(tasks)]
+        used = {axis for row in found for axis in row}
+        for row, column in np.ndindex(grid.shape):
+            axis, below = grid[row][column], grid[row + 1 :, column]
+            is_last = not any(other in used for other in below)
+            axis.tick_params(labelbottom=is_last, labelleft=column == 0)
+            axis.set_xlabel("training steps" + " (logarithmic)" * (self.panel > 1.7) if is_last else "")
+            axis.set_ylabel("score (1 = unit)" if column == 0 else "")
+            if axis not in used:
+                axis.remove()
+        return figure, found
+
+
+def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float) -> None:
+    """Set scales and title of a panel that shows these steps; a title that is too long gets smaller type."""
+    title = printable(title)
+    size = min(8.0, 8.0 * (width + 0.8 * ACROSS) / text_width(title, 8))
+    axis.set_title(title, pad=3, parse_math=False, fontsize=size)
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
     axis.set_xscale("log")
     axis.set_xlim(steps[0], steps[-1] * (1.02 if len(steps) > 1 else 10))
+    axis.set_ylim(0, top)
     axis.set_yticks(np.arange(0, 1.01, 0.25))
-    axis.tick_params(labelbottom=last_row, labelleft=first_column)
+
+
+def _name_ends(
+    figure: Figure, axis: Axes, ends: Mapping[str, float], names: Mapping[str, str], looks: Mapping[str, dict[str, Any]]
+) -> None:
+    """Write names at the ends of curves, each with a sample of its line, moved apart where they would overlap."""
+    box, (width, height) = axis.get_position(), figure.get_size_inches()
+    low, high = axis.get_ylim()
+    wanted = [box.y0 + box.height * (np.clip(end, low, high) - low) / (high - low) for end in ends.values()]
+    places = spread(wanted, LABEL_GAP / height, box.y0, box.y1)
+    for label, end, place in zip(ends, wanted, places, strict=True):
+        sample = box.x1 + LEADER / width
+        leader = [box.x1 + 0.02 / width, sample - 0.02 / width]
+        figure.add_artist(line(xy=(leader, [end, place]), color="0.75", linewidth=0.5))
+        spots = [sample, sample + SAMPLE / width / 2, sample + SAMPLE / width]
+        figure.add_artist(line(xy=(spots, [place] * 3), **{**looks[label], "markevery": [1]}))
+        figure.text(
+            spots[-1] + 0.05 / width, place, names[label], fontsize=LABEL_SIZE, va="center", parse_math=False
+        )  # fmt: skip
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move rising places apart, as little as can be in total squares, and into a range where they fit.
+
+    >>> spread([0.0, 5.0, 5.0, 9.0], gap=2.0, low=0.0, high=10.0)
+    [0.0, 4.0, 6.0, 9.0]
+    """
+    blocks: list[list[float]] = []  # places less k gaps must not fall: neighbours that would are levelled
+    for k, place in enumerate(wanted):
+        blocks.append([float(place) - k * gap])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    highest = max(high - (len(level) - 1) * gap, low)
+    return [min(max(place, low), highest) + k * gap for k, place in enumerate(level)]
 
 
 def parity_curves(curves: Sequence[Curves]) -> Figure:

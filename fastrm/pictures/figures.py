@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
-from fastrm.pictures.curves import has_curves, learning_curves, look_of, name_of
+from fastrm.pictures.curves import has_curves, learning_curves, name_of, shows_bands
 from fastrm.pictures.map_views import draw_maps
-from fastrm.pictures.style import finish_figure, line, panels, style
+from fastrm.pictures.style import LEFT, RIGHT, finish_figure, legend_columns, line, looks_of, panels, style, wrapped
 from fastrm.results import Results
 from fastrm.studies import Point, short_names, sweep
 from fastrm.worlds import GridMap
@@ -25,8 +26,18 @@ MAX_SETUPS, MAX_MAPS = 6, 50
 """Setups and maps in one figure; more get further figures."""
 
 
-def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
-    """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves."""
+def figures_of(
+    results: Results, *, width: float | None = None, bands: bool | None = None
+) -> Iterator[tuple[str, Figure]]:
+    """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves.
+
+    Width and bands are those of `learning_curves`; they do not concern the maps.
+    """
+
+    def curves(drawn: Results, about: str) -> Figure:
+        said = f"{about}: median{' and 25-75 %' * shows_bands(drawn, bands)}"
+        return learning_curves(drawn, said, width=width, bands=bands)
+
     plan, present = results.plan, set(results["setup"][results["error"] == ""].tolist())
     by_setup: dict[str, list[str]] = {}
     for setup, name, _ in plan.grids:
@@ -34,23 +45,26 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
             by_setup.setdefault(setup, []).append(name)
     generated = [setup for setup, names in by_setup.items() if names != [setup]]
     part = "" if results.complete else f", {results.runs} of {plan.count} runs"
-    about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}: median and 25-75 %"
+    about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}"
     if not present:
-        yield "all-maps", learning_curves(results)
+        yield "all-maps", learning_curves(results, width=width)
     starts = dict.fromkeys(method_of(label).optimism for label in dict.fromkeys(results["label"].tolist()))
     if len(starts) > 1:  # methods that differ in their start alone look alike: a figure for each start
         many = max((len(names) for names in by_setup.values()), default=0)
-        yield from _figures_by_start(results, f"{many} maps per setup, {about}", list(starts))
+        said = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
+        yield "starts", optimism_sweep(list(sweep(results)), said, width=width)
+        for name, drawn, start in _by_start(results, list(starts)):
+            yield name, curves(drawn, f"{start}, {many} maps per setup, {about}")
         generated, by_setup = [], {}
     for k in range(0, len(generated), MAX_SETUPS):
         drawn = results.select(setup=generated[k : k + MAX_SETUPS])
         more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
         if many > 1:
-            yield f"all-maps{more}", learning_curves(drawn, f"{many} maps per setup, {about}")
+            yield f"all-maps{more}", curves(drawn, f"{many} maps per setup, {about}")
         if "0" in drawn["grid"] and has_curves(first := drawn.select(grid="0")):
-            yield f"one-map{more}", learning_curves(first, f"map 0 of each setup, {about}")
+            yield f"one-map{more}", curves(first, f"map 0 of each setup, {about}")
     for setup in [setup for setup in by_setup if setup not in generated]:
-        yield f"map-{setup}", learning_curves(results.select(setup=setup), f"map {setup}, {about}")
+        yield f"map-{setup}", curves(results.select(setup=setup), f"map {setup}, {about}")
     short = short_names(setup for setup, _, _ in plan.grids)
     named = []
     for setup, name, text in plan.grids:
@@ -60,28 +74,28 @@ def figures_of(results: Results) -> Iterator[tuple[str, Figure]]:
         yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
 
 
-def _figures_by_start(results: Results, about: str, starts: Sequence[float | None]) -> Iterator[tuple[str, Figure]]:
-    yield (
-        "starts",
-        optimism_sweep(
-            list(sweep(results)), "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
-        ),
-    )
+def _by_start(results: Results, starts: Sequence[float | None]) -> Iterator[tuple[str, Results, str]]:
+    """Yield the name of a figure, its runs and what it says of them, for every start with curves."""
     labels = list(dict.fromkeys(results["label"].tolist()))
     for start in starts:
         drawn = results.select(label=[label for label in labels if method_of(label).optimism == start])
         name = "q_init" if start is None else f"{start:g}"
         said = "q_init as set" if start is None else f"values start at {start:g} of the true range"
         if has_curves(drawn):
-            yield f"curves-{name}", learning_curves(drawn, f"{said}, {about}")
+            yield f"curves-{name}", drawn, said
 
 
 def _part(k: int) -> str:
     return f"-{k + 1}" if k else ""
 
 
-def optimism_sweep(points: Sequence[Point], title: str = "") -> Figure:
-    """Draw what becomes of each method over its start: a column per setup; share of shortest paths, steps to 90 %."""
+def optimism_sweep(points: Sequence[Point], title: str = "", *, width: float | None = None) -> Figure:
+    """Draw what becomes of each method over its start: a column per setup; share of shortest paths, steps to 90 %.
+
+    The width is in inches, by default as the panels need it.
+    """
+    if width is not None:
+        check_number("width", width, 2, 40)
     points = [point for point in points if point.optimism is not None]
     if not points:
         raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
@@ -89,20 +103,24 @@ def optimism_sweep(points: Sequence[Point], title: str = "") -> Figure:
     finite = [step for point in points for step in point.steps if math.isfinite(step)] or [1e4]
     never = 3 * max(finite)
     with style():
-        columns = min(len(methods), 3)
+        looks, left, across = looks_of([method_of(method) for method in methods]), LEFT + 0.1, 0.2
+        total = width or left + RIGHT + len(setups) * (2.2 + across) - across
+        columns = legend_columns([name_of(method) for method in methods], total)
+        size = max(0.5, (total - left - RIGHT + across) / len(setups) - across), 1.6
         figure, axes = panels(
-            2, len(setups), (2.2, 1.6), left=0.66, bottom=0.55 + 0.17 * math.ceil(len(methods) / columns)
-        )
+            2, len(setups), size, left=left, across=across, top=0.45 + 0.14 * (len(wrapped(title, total)) - 1),
+            bottom=0.55 + 0.17 * math.ceil(len(methods) / columns),
+        )  # fmt: skip
         for (column, setup), method in itertools.product(enumerate(setups), methods):
             mine = sorted(
                 (p for p in points if (p.setup, p.method) == (setup, method)), key=lambda p: p.optimism or 0.0
             )
-            starts, look = [p.optimism for p in mine], look_of(method_of(method))
+            starts, look = [p.optimism for p in mine], {**looks[method], "markevery": None}
             shares = np.array([p.shortest for p in mine]).reshape(-1, 3).T
             steps = np.minimum(np.array([p.steps for p in mine]).reshape(-1, 3).T, never)
             for axis, (middle, low, high) in zip(axes[:, column], (shares, steps[[1, 0, 2]]), strict=True):
                 axis.fill_between(starts, low, high, color=look["color"], alpha=0.12, linewidth=0)
-                axis.plot(starts, middle, marker="o", markersize=2.5, **look)
+                axis.plot(starts, middle, **look)
         for column, setup in enumerate(setups):
             above, below = axes[:, column]
             above.set_title(printable(setup), pad=3, parse_math=False)
@@ -116,5 +134,5 @@ def optimism_sweep(points: Sequence[Point], title: str = "") -> Figure:
         axes[0][0].set_ylabel("share shortest")
         axes[1][0].set_ylabel("steps to 90 %")
         axes[1][0].annotate("never", (0, never), xytext=(2, -8), textcoords="offset points", fontsize=6.5, color="0.4")
-        finish_figure(figure, [line(label=name_of(m), **look_of(method_of(m))) for m in methods], columns, title)
+        finish_figure(figure, [line(label=name_of(m), **looks[m]) for m in methods], columns, title)
     return figure

@@ -1,18 +1,21 @@
 """How pictures look: colours, lines, sizes, and the figures that all of them begin with. Needs matplotlib for these.
 
-Colours are those of Okabe and Ito and three more, which colour-blind readers tell apart; kinds of machine also differ
-in lightness, so that a print in grey keeps them apart.
+Colours are those of Okabe and Ito and a few more, which colour-blind readers tell apart. Methods in one figure also
+differ in lightness, line or marker, so that a print in grey keeps them apart.
 """
 
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, MissingExtra, printable
+from fastrm.experiments import Method
 from fastrm.learners import registry
 
 if TYPE_CHECKING:
@@ -21,12 +24,24 @@ if TYPE_CHECKING:
 OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D1F", "#666666", "#5E4FA2")
 """One per type of object, in alphabetical order."""
 KIND_COLOURS = {
-    "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#CC79A7",
+    "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#882255",
     "distance-to-go": "#009E73", "file": "#009E73",
 }  # fmt: skip
+LEARNER_COLOURS = {"qrm": "#56B4E9", "crm": "#332288", "hrm": "#D55E00"}
+"""For figures of one kind of machine; none of them is the colour of a kind."""
 LEARNER_LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
-STYLE = {
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "xtick.labelsize": 7,
+LEARNER_MARKERS = {"qrm": "s", "crm": "o", "hrm": "^"}
+KIND_LINES: dict[str, Any] = {
+    "boolean": "-", "numeric-boolean": (0, (5, 1.5)), "numeric": (0, (1, 1)), "potential": (0, (6, 1.5, 1, 1.5)),
+    "distance-to-go": (0, (6, 1.5, 1, 1.5, 1, 1.5)), "file": "-",
+}  # fmt: skip
+"""For figures of one learner."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+LIGHTNESS_APART = 10.0
+"""Of 100: colours that differ by less are not told apart in grey."""
+LEGEND_SIZE, TITLE_SIZE = 7.5, 9.0
+STYLE: dict[str, Any] = {
+    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": LEGEND_SIZE, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
@@ -47,6 +62,12 @@ PARITY_COLOURS = {False: "#0072B2", True: "#D55E00"}
 """Of our curves beside published ones, without and with shaping."""
 
 
+LEFT, RIGHT = 0.56, 0.15
+"""Inches beside the panels of a figure: for numbers and a label on one side, for half a number on the other."""
+MOST_PIXELS = 10**8
+"""Of a picture: more take gigabytes to make and to open."""
+
+
 def object_colour(k: int) -> str:
     """Return the colour of the k-th type of object."""
     return OBJECT_COLOURS[k % len(OBJECT_COLOURS)]
@@ -63,6 +84,53 @@ def learner_line(algo: str) -> Any:
         return LEARNER_LINES[algo]
     others = [name for name in registry.names() if name not in LEARNER_LINES]
     return (0, (6, 1.5, *(1, 1.5) * (1 + others.index(algo) if algo in others else 1)))
+
+
+def learner_colour(algo: str) -> str:
+    """Return the colour of a learner in a figure of one kind of machine."""
+    return LEARNER_COLOURS.get(algo, "#117733")
+
+
+def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
+    """Return how the lines of the methods of one figure look, by label.
+
+    A kind of machine is a colour, a learner a line and a marker; hollow markers mean reward shaping. In a figure of one
+    kind a learner is also a colour, and in one of a single learner kinds are also lines and markers. Methods that
+    differ in their initial values alone get a marker each.
+    """
+    kinds, algos = (list(dict.fromkeys(names)) for names in zip(*((m.kind, m.algo) for m in methods), strict=True))
+    looks: dict[str, dict[str, Any]] = {}
+    for method in methods:
+        kind = method.kind or "file"
+        colour = learner_colour(method.algo) if len(kinds) == 1 < len(algos) else kind_colour(method.kind)
+        look = {"color": colour, "markerfacecolor": "white" if method.shaping else colour}
+        if len(algos) > 1 or len(kinds) == 1:
+            line, marker = learner_line(method.algo), LEARNER_MARKERS.get(method.algo, MARKERS[3])
+        else:
+            line, marker = KIND_LINES[kind], MARKERS[list(KIND_LINES).index(kind) % 5]
+        first = MARKERS.index(marker)
+        for marker in (*MARKERS[first:], *MARKERS[:first]):
+            look |= {"linestyle": line, "marker": marker}
+            if look not in looks.values():
+                break
+        looks[method.label] = look
+    every = {"markersize": 3.2, "markeredgewidth": 0.8}
+    return {
+        label: look | every | {"markevery": (0.02 + 0.18 * k / len(looks), 0.18)}  # no marker hides another
+        for k, (label, look) in enumerate(looks.items())
+    }
+
+
+def lightness(colour: str) -> float:
+    """Return how light a colour is in a grey print, L* of the CIE, from 0 for black to 100 for white.
+
+    >>> lightness("#000000"), round(lightness("#0072B2")), round(lightness("#ffffff"))
+    (0.0, 46, 100)
+    """
+    parts = (part / 255 for part in rgb(colour))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return 903.3 * y if y <= 0.008856 else 116 * y ** (1 / 3) - 16
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
@@ -127,10 +195,11 @@ def panels(
     bottom: float,
     across: float = 0.2,
     down: float = 0.3,
-    left: float = 0.56,
+    left: float = LEFT,
+    right: float = RIGHT,
+    top: float = 0.45,
 ) -> tuple[Figure, Any]:
     """Lay out panels of a size, in inches, with room for titles and labels."""
-    right, top = 0.15, 0.45
     width = left + right + columns * size[0] + (columns - 1) * across
     height = top + bottom + rows * size[1] + (rows - 1) * down
     figure = new_figure(width, height)
@@ -142,34 +211,72 @@ def panels(
     return figure, axes
 
 
-def line(**look: Any) -> Any:
-    """Return a line for a legend."""
+def line(xy: tuple[Sequence[float], Sequence[float]] = ((), ()), **look: Any) -> Any:
+    """Return a line through some points of a figure, none for a legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], **look)
+    return Line2D(*xy, **look)
 
 
 def put_title(figure: Figure, title: str) -> None:
-    """Write a title above all panels."""
-    figure.suptitle(printable(title), fontsize=9, y=1 - 0.12 / figure.get_figheight(), va="center", parse_math=False)
+    """Write a title above all panels, in as many lines as its width needs."""
+    lines = wrapped(title, figure.get_figwidth())
+    figure.suptitle(
+        "\n".join(lines), fontsize=TITLE_SIZE, y=1 - 0.05 / figure.get_figheight(), va="top", parse_math=False
+    )
+
+
+def wrapped(title: str, width: float) -> list[str]:
+    """Break a title into lines that fit into a width in inches."""
+    title = printable(title)
+    room = len(title)
+    while room > 20 and any(text_width(part, TITLE_SIZE) > width - 0.2 for part in textwrap.wrap(title, room)):
+        room -= 1
+    return textwrap.wrap(title, max(room, 1))
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width, in inches, of a text in a size of type."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return float(width) / 72
+
+
+def legend_columns(names: Sequence[str], width: float) -> int:
+    """Return in how many columns a legend of these names fits into a width in inches."""
+    one = 0.55 + max(text_width(name, LEGEND_SIZE) for name in names)
+    most = max(1, min(len(names), 4, int((width - 0.1) / one)))
+    return -(-len(names) // -(-len(names) // most))  # as few as the rows need
 
 
 def finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: str) -> None:
-    """Put the legend below all panels and the title above them."""
-    legend = figure.legend(
-        handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0, columnspacing=1.2
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    """Put the legend, if there is one, below all panels and the title above them."""
+    if handles:
+        legend = figure.legend(
+            handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=3.0, columnspacing=1.2
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     if title:
         put_title(figure, title)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the path's suffix; the same figure gives the same bytes."""
+def save(figure: Figure, path: Path, dpi: int | None = None) -> None:
+    """Write a figure in the format of the path's suffix; the same figure gives the same bytes.
+
+    `dpi` is the number of pixels per inch, by default 200.
+    """
     form = path.suffix.removeprefix(".")
+    if dpi is not None:
+        check_whole("dpi", dpi, 20, 2400)
+    pixels = STYLE["savefig.dpi"] if dpi is None else dpi
+    wide, high = (round(inches * pixels) for inches in figure.get_size_inches())
+    if form == "png" and (wide * high > MOST_PIXELS or max(wide, high) >= 2**16):
+        raise ConfigError(f"{path}: {wide} x {high} pixels are too many; lower dpi, or take pdf or svg")
     with style():
         try:
-            figure.savefig(path, format=form, metadata=_TIMELESS[form])
+            figure.savefig(path, format=form, metadata=_TIMELESS[form], dpi=pixels)
         except OSError as problem:
             raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
