@@ -1,9 +1,6 @@
 """Pictures of machines, maps and policies, and how bad requests are refused."""
 
 import io
-import math
-import re
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
@@ -12,63 +9,8 @@ from PIL import Image
 from fastrm import ConfigError, GridMap, RewardMachine, compile, train
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
-from fastrm.pictures.graph import to_dot, to_mermaid, to_svg
-from fastrm.pictures.graph_layout import RADIUS, lay_out
 from fastrm.pictures.policies import draw_learning, visits
 from fastrm.problems.episode import retrace
-
-ANY_ORDER = (
-    "start 0\nsuccess done\n"
-    + "".join(
-        f"{have or 0} -> {'done' if len(have) == 2 else ''.join(sorted(have + x))} when {x} reward 0\n"
-        for have in ("", "a", "b", "c", "ab", "ac", "bc")
-        for x in "abc"
-        if x not in have
-    )
-    + "".join(f"{have or 0} -> {have or 0} otherwise\n" for have in ("", "a", "b", "c", "ab", "ac", "bc"))
-)
-MACHINES = {
-    "sequence": RewardMachine.sequence("a-b-c", kind="numeric-boolean"),
-    "any order": RewardMachine.parse(ANY_ORDER),
-    "loops": RewardMachine.parse(
-        "start u\nsuccess done\nfailure lost\nu -> v when a\nu -> lost when n\nu -> u otherwise\nv -> u when b\n"
-        "v -> done when c reward 1\nv -> v otherwise"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MACHINES)
-def test_no_two_states_overlap_and_everything_is_inside(name):
-    drawing = lay_out(MACHINES[name])
-    places = [node.place for node in drawing.nodes]
-    for k, here in enumerate(places):
-        assert all(math.dist(here, there) > 2.5 * RADIUS for there in places[:k])
-    for x, y in [*places, *(arrow.text_at for arrow in drawing.arrows), *(arrow.end for arrow in drawing.arrows)]:
-        assert 0 < x < drawing.width and 0 < y < drawing.height
-    for arrow in drawing.arrows:  # arrows begin and end at the rim of a state
-        for end in (arrow.begin, arrow.end):
-            assert min(abs(math.dist(end, place) - RADIUS) for place in places) < 1e-6
-
-
-@pytest.mark.parametrize("name", MACHINES)
-def test_every_state_and_edge_is_in_every_form(name):
-    machine = MACHINES[name]
-    svg = ElementTree.fromstring(to_svg(machine))
-    texts = [element.text for element in svg.iter() if element.tag.endswith("text")]
-    for state in (*machine.states, *machine.success, *machine.failure):
-        assert state in texts and f'"{state}" [shape' in to_dot(machine)
-        mermaid = f"s_{state}" if state.isdigit() else state
-        assert re.search(rf"^  {mermaid} --> ", to_mermaid(machine), re.M)
-    assert sum(" / " in text for text in texts) == len(machine.edges)
-    pairs = {(edge.source, edge.target) for edge in machine.edges}
-    assert to_dot(machine).count("->") == len(pairs)
-    assert to_mermaid(machine).count("-->") == len(pairs) + 1 + len(machine.success) + len(machine.failure)
-
-
-def test_markup_in_guards_is_escaped():
-    machine = RewardMachine.parse("start u\nsuccess e\nu -> e when a & d(b) < 3\nu -> u otherwise")
-    assert "&amp;" in to_svg(machine) and "&lt; 3" in to_svg(machine)
-    ElementTree.fromstring(to_svg(machine))
 
 
 def test_visits_count_the_steps_of_a_good_policy_along_its_path():
