@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
 from fastrm.errors import printable
-from fastrm.worlds import FLOOR, WALL, GridMap
+from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 MAX_DRAWN = 80
 COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
-MARKS = {"o": "green", "@": "bold red", "!": "bold yellow"}
-"""The optimal path, its loop, and where it leaves the shortest routes."""
+MARKS, ASCII_MARKS = "•@!", "*@!"
+"""The optimal path, its loop, and where it leaves the shortest routes: no letters, which stand for objects."""
+MARK_COLOURS = ("green", "bold red", "bold yellow")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +115,7 @@ def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, message
     for message in messages:
         console.print(f"  [yellow]warning[/]: {escape(printable(message))}")
     if max(grid.size) <= MAX_DRAWN:
-        console.print(draw_witness(grid, report))
+        console.print(draw_witness(grid, report, _marks(console.encoding)))
     else:
         console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
 
@@ -132,18 +133,19 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
     console.print(f"  HRM settles on   {settled}{loss}")
 
 
-def draw_witness(grid: GridMap, report: Check) -> Text:
-    """Draw the map with the path of the optimal policy (o), its loop (@) and where it leaves the shortest route (!)."""
+def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
+    """Draw the map with the path of the optimal policy, its loop, and where it leaves the shortest routes."""
     from rich.text import Text
 
     witness = report.guarantee.witness
     tiles = [list(row) for row in grid.rows]
     styles: dict[tuple[int, int], str] = {}
     leaves = [witness.leaves_at] if witness.leaves_at else []
-    for cells, mark in zip((witness.path, witness.loop, leaves), MARKS, strict=True):
+    shown = ((witness.path, "optimal path"), (witness.loop, "its loop"), (leaves, "leaves the shortest routes"))
+    for (cells, _), mark, colour in zip(shown, marks, MARK_COLOURS, strict=True):
         for row, column in cells:
-            styles[row, column] = MARKS[mark]
-            if tiles[row][column] in (FLOOR, *MARKS):
+            styles[row, column] = colour
+            if tiles[row][column] in (FLOOR, *marks):
                 tiles[row][column] = mark
     text = Text()
     for r, line in enumerate(grid.render(["".join(row) for row in tiles]).splitlines()):
@@ -153,9 +155,18 @@ def draw_witness(grid: GridMap, report: Check) -> Text:
             style = styles.get(cell, "") if is_cell and tile != WALL else "dim"
             text.append("#" if tile == WALL else tile, style)
         text.append("\n")
-    text.append("o optimal path" + ("   @ its loop" if witness.loop else ""))
-    text.append("   ! leaves the shortest routes" if leaves else "")
+    legend = [f"{mark} {meaning}" for (cells, meaning), mark in zip(shown, marks, strict=True) if cells]
+    text.append("   ".join([*legend, f"{START} start", "letters objects"]))
     return text
+
+
+def _marks(encoding: str) -> str:
+    """Return marks that an encoding has."""
+    try:
+        MARKS.encode(encoding)
+    except UnicodeEncodeError:
+        return ASCII_MARKS
+    return MARKS
 
 
 def _plain(value: Any) -> Any:
