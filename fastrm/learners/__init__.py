@@ -12,6 +12,7 @@ from fastrm.lazy import lazy_names
 if TYPE_CHECKING:
     from fastrm.learners.batch import Batch as Batch
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
+    from fastrm.learners.hrm import option_pairs as option_pairs
     from fastrm.learners.runs import Run as Run
     from fastrm.learners.training import (
         SHARE_FOR_TABLES as SHARE_FOR_TABLES,
@@ -25,6 +26,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "batch": ("Batch",),
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
+        "hrm": ("option_pairs",),
         "runs": ("Run",),
         "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),
     },

@@ -4,7 +4,7 @@ from fastrm.pictures.animation import save_episode
 from fastrm.pictures.curves import COLUMN_WIDTHS, learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
-from fastrm.pictures.map_views import draw_map, draw_maps, paint, show
+from fastrm.pictures.map_views import draw_maps, paint, show
 from fastrm.pictures.notebook import (
     guarantee_card,
     machine_svg,
@@ -15,17 +15,17 @@ from fastrm.pictures.notebook import (
     score_svg,
 )
 from fastrm.pictures.policies import draw_learning, draw_run, visits
-from fastrm.pictures.style import have_matplotlib, save
+from fastrm.pictures.style import DPI, have_matplotlib, save
 from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
 
 __all__ = [
     "ASCII_BARS",
     "BARS",
     "COLUMN_WIDTHS",
+    "DPI",
     "curves_as_text",
     "draw_learning",
     "draw_machine",
-    "draw_map",
     "draw_maps",
     "draw_run",
     "figures_of",

@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
-from fastrm.pictures.style import new_figure, object_colour, put_title, rgb, style
-from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, GridMap
+from fastrm.pictures.style import ink, new_figure, object_colour, put_title, rgb, style
+from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, Cell, GridMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
-    """Draw maps side by side, five in a row: walls grey, the start a cross, objects as coloured letters."""
+def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) -> Figure:
+    """Draw maps side by side, five in a row: walls grey, the start a cross, objects as coloured letters.
+
+    `width` is that of the figure, in inches: 1 to 40.
+    """
     if not grids:
         raise ConfigError("no maps to draw")
+    check_number("width", 4.5 if width is None else width, 1, 40)
     columns = min(5, len(grids))
     rows, side = math.ceil(len(grids) / columns), 1.5 if len(grids) > 1 else 4.5
+    side = side if width is None else width / columns
     with style():
         shape = max(grid.size[0] / grid.size[1] for _, grid in grids)
         figure = new_figure(side * columns, (side * min(max(shape, 0.2), 4.0) + 0.15) * rows + 0.25)
@@ -33,33 +39,48 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]]) -> Figure:
         for axis in axes.flat:
             axis.set_axis_off()
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
-            draw_map(axis, grid, side)
+            draw_ground(axis, grid)
+            draw_objects(axis, grid, side)
             axis.set_title(printable(name), pad=2, parse_math=False)
         if columns > 1:
             put_title(figure, "start: cross; objects: letters")
     return figure
 
 
-def draw_map(axis: Axes, grid: GridMap, side: float = 3.0) -> None:
-    """Draw one map on a panel of about `side` inches."""
-    tiles = np.array([list(row) for row in grid.rows])
-    axis.imshow(tiles == WALL, cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest")
-    for (row, column), there in grid.fences:
-        down, right = there[0] - row, there[1] - column
-        ends = [column + 0.5 - down, column + 0.5], [row + 0.5 - right, row + 0.5]
-        axis.plot(*ends, color="0.5", linewidth=1.2, solid_capstyle="butt")
-    kinds = list(grid.objects)
-    size = float(np.clip(60 * side / max(tiles.shape), 5, 16))
-    for row, column in np.argwhere((tiles != WALL) & (tiles != FLOOR)).tolist():
-        tile = tiles[row, column]
-        if tile == START:
-            axis.plot(column, row, marker="x", color="0.25", markersize=size * 0.6, markeredgewidth=1.0)
-        else:
-            colour = object_colour(kinds.index(tile))
-            axis.text(
-                column, row, tile, color=colour, fontsize=size, fontweight="bold", ha="center", va="center_baseline"
-            )
+def draw_ground(axis: Axes, grid: GridMap) -> None:
+    """Draw the walls and fences of a map on a panel; floor stays clear, so that something may lie below."""
+    wall = np.where(grid.tiles == ord(WALL), 1.0, np.nan)
+    axis.imshow(wall, cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest", zorder=1.5)
+    lines = [_fence_ends(fence) for fence in sorted(grid.fences)]
+    if lines:
+        from matplotlib.collections import LineCollection
+
+        casing = LineCollection(lines, colors="white", linewidths=2.6, zorder=1.6)  # seen on dark colours too
+        axis.add_collection(casing, autolim=False)
+        axis.add_collection(LineCollection(lines, colors="0.35", linewidths=1.4, zorder=1.7), autolim=False)
     axis.set_axis_off()
+
+
+def _fence_ends(fence: tuple[Cell, Cell]) -> list[tuple[float, float]]:
+    (row, column), there = fence
+    down, right = there[0] - row, there[1] - column
+    return [(column + 0.5 - down, row + 0.5 - right), (column + 0.5, row + 0.5)]
+
+
+def draw_objects(axis: Axes, grid: GridMap, side: float) -> None:
+    """Draw start and objects on a panel of about `side` inches, with a white rim: readable on every colour."""
+    from matplotlib.patheffects import withStroke
+
+    size = float(np.clip(60 * side / max(grid.size), 5.5 if side < 2 else 6.5, 16))
+    row, column = grid.start
+    for colour, thick in (("white", 2.6), ("0.25", 1.2)):
+        axis.plot(column, row, marker="x", color=colour, markersize=size * 0.6, markeredgewidth=thick, zorder=3)
+    for k, (letter, cells) in enumerate(grid.objects.items()):
+        for row, column in cells:
+            axis.text(
+                column, row, letter, color=ink(object_colour(k)), fontsize=size, fontweight="bold", ha="center",
+                va="center_baseline", zorder=4, path_effects=[withStroke(linewidth=0.3 * size, foreground="white")],
+            )  # fmt: skip
 
 
 def show(grid: GridMap, row: int, column: int) -> str:

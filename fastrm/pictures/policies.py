@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.kernels import environments
 from fastrm.kernels.contracts import N_ACTIONS
-from fastrm.learners import Run, registry
-from fastrm.pictures.map_views import draw_map
+from fastrm.learners import Run, option_pairs, registry
+from fastrm.pictures.map_views import draw_ground, draw_objects
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
 from fastrm.problems import Problem, retrace
-from fastrm.worlds import OFFSETS
+from fastrm.schedules import value_at
+from fastrm.worlds import OFFSETS, Cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MAX_STATES = 12
+MOST_ARROWS = 16
+"""Arrows along the longer side of a map; on larger maps every second, third, ... cell has one."""
 _ENVIRONMENTS, _STEPS = 256, 2000
-_TOWARDS = [(column, -row) for row, column in OFFSETS]  # right and up; the picture's y points up
 
 
 def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int = 1000, seed: int = 0) -> Array:
@@ -50,41 +55,81 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     return count
 
 
-def draw_learning(problem: Problem, run: Run, states: Sequence[int] | None = None) -> Figure:
+class _Learned(NamedTuple):
+    """What is drawn of a run."""
+
+    q: Array
+    """[cell, machine state, action]."""
+    titles: tuple[str, ...]
+    """What is done in each machine state."""
+    initial: float
+    visits: Array
+    """[cell, machine state]."""
+    paths: dict[int, list[list[Cell]]]
+    """The parts of the greedy paths in a machine state, one for each time that it is entered."""
+
+
+def draw_learning(
+    problem: Problem, run: Run, states: Sequence[int] | None = None, width: float | None = None
+) -> Figure:
     """Draw policy, values and visits side by side, a row per machine state, and the greedy path over the map.
+
+    For HRM, which has values per option, each row shows the option that the greedy path takes in that state.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was learned.
+    run : Run
+        Who learned it.
+    states : sequence of int, optional
+        Columns of machine states to draw, by default the first 12.
+    width : float, optional
+        Of the figure, in inches: 4 to 40, by default 9.4.
 
     Raises
     ------
     ConfigError
-        When matplotlib is missing, or the run has no values per machine state (HRM).
+        When matplotlib is missing, or the run has no values per machine state or option.
     """
-    if not registry.find(run.algo).per_state:
-        raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
+    width = 9.4 if width is None else width
+    check_number("width", width, 4, 40)
+    learned = _read(problem, run)
     wanted = list(states if states is not None else range(problem.tables.n_u))
     chosen = wanted[:MAX_STATES]
-    count = visits(problem, run.q, run.config.epsilon, run.config.episode_limit)
-    parts: dict[int, list[tuple[int, int]]] = {}
-    u_before = -1
-    for moment in retrace(problem, run.greedy_path):
-        for u in {u_before, moment.state}:  # a state's part of the path ends where the next one's begins
-            parts.setdefault(u, []).append(moment.cell)
-        u_before = moment.state
+    rows, columns = problem.terrain.grid.size
+    side = (width - 2.1) / 3
+    high = side * float(np.clip(rows / columns, 0.2, 4.0))
+    note = textwrap.wrap(_note(run), max(40, int(19.5 * width)))
+    below = 0.12 + 0.13 * len(note)
     with style():
-        figure = new_figure(9.4, 0.45 + 3.1 * len(chosen))
-        axes = figure.subplots(len(chosen), 3, squeeze=False)
+        height = 0.2 + (high + 0.3) * len(chosen) + below
+        figure = new_figure(width, height)
+
+        def panel(left: float, row: int, wide: float) -> Axes:
+            low = below + (len(chosen) - 1 - row) * (high + 0.3)
+            return figure.add_axes((left / width, low / height, wide / width, high / height))
+
         for row, u in enumerate(chosen):
             name = problem.states[u][1]
-            _draw_policy(axes[row][0], problem, run.q[:, u], parts.get(u, []))
-            _draw_field(axes[row][1], problem, run.q[:, u].max(axis=1), "viridis")
-            _draw_field(axes[row][2], problem, np.log10(1 + count[:, u]), "cividis")
-            titles = (f"{name}: greedy actions", f"{name}: values", f"{name}: visits (log10)")
-            for axis, title in zip(axes[row], titles, strict=True):
-                axis.set_title(printable(title), pad=3, parse_math=False)
-        height = figure.get_figheight()
-        figure.subplots_adjust(left=0.01, right=0.95, bottom=0.02, top=1 - 0.45 / height, wspace=0.22, hspace=0.12)
-        found = "not complete" if run.greedy_length is None else f"{run.greedy_length} steps"
+            lefts = (0.08, side + 0.23, 2 * side + 1.23)
+            axes = [panel(left, row, side) for left in lefts]
+            bars = [panel(left + side + 0.07, row, 0.1) for left in lefts[1:]]
+            _draw_policy(axes[0], problem, learned, u)
+            best = learned.q[:, u].max(axis=1)
+            best = np.where((learned.q[:, u] != learned.initial).any(axis=1), best, np.nan)
+            _draw_field(axes[1], bars[0], problem, best, "value of the best action")
+            _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
+            for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
+                draw_objects(axis, problem.terrain.grid, side)
+                axis.set_xlim(-0.5, columns - 0.5)
+                axis.set_ylim(rows - 0.5, -0.5)
+                axis.set_title(printable(f"{name}: {title}"), pad=3, parse_math=False)
+        figure.text(0.08 / width, 0.05 / height, "\n".join(note), fontsize=7, color="0.3", va="bottom")
+        found = ", ".join("not complete" if n is None else f"{n} steps" for n in run.greedy_lengths)
         cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
-        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {run.shortest[0]}{cut}")
+        shortest = ", ".join(map(str, run.shortest))
+        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {shortest}{cut}")
     return figure
 
 
@@ -112,31 +157,101 @@ def draw_run(run: Run) -> Figure:
     return figure
 
 
-def _draw_policy(axis: Axes, problem: Problem, q: Array, path: Sequence[tuple[int, int]]) -> None:
-    draw_map(axis, problem.terrain.grid)
-    rows, columns = problem.terrain.cells.T
-    towards = np.array(_TOWARDS, dtype=np.float64)[q.argmax(axis=1)]
+def _note(run: Run) -> str:
+    """Say what visits, blank cells and pale arrows mean."""
+    options = "the options shown" if run.controller is not None else "the learned values"
+    return (
+        f"Visits: where {_ENVIRONMENTS} agents are in {_STEPS} steps each after training, greedy on {options} but for "
+        f"epsilon {_epsilon(run):g}. Blank cells: value never changed, or never visited. Pale arrows: cell never "
+        "visited. Line: the greedy path."
+    )
+
+
+def _epsilon(run: Run) -> float:
+    """Return the epsilon of the last tick."""
+    return value_at(run.config.epsilon, int(run.step[-1]) - 1 if run.step.size else 0)
+
+
+def _read(problem: Problem, run: Run) -> _Learned:
+    """Gather what is drawn of a run, by machine state."""
+    paths: dict[int, list[list[Cell]]] = {}
+    for number, path in enumerate(run.greedy_paths):
+        u_before = -1
+        for moment in retrace(problem, path, number):
+            if moment.state != u_before:  # the last step in a state leads to where the next one's part begins
+                if u_before >= 0:
+                    paths[u_before][-1].append(moment.cell)
+                paths.setdefault(moment.state, []).append([])
+            paths[moment.state][-1].append(moment.cell)
+            u_before = moment.state
+    q, titles = run.q, ("greedy actions",) * problem.tables.n_u
+    if run.controller is not None:
+        q, titles = _options(problem, run, paths)
+    elif not registry.find(run.algo).per_state:
+        raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
+    count = visits(problem, q, _epsilon(run), run.config.episode_limit)
+    return _Learned(q, titles, run.config.q_init, count, paths)
+
+
+def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, tuple[str, ...]]:
+    """Return values and titles of the option that is taken in each machine state: on the path, or else at the start."""
+    first, pairs = run.more["first_option"], option_pairs(problem, run.config.self_loop_options)
+    chosen, titles = [], []
+    for u in range(problem.tables.n_u):
+        cell = paths[u][0][0] if u in paths else problem.terrain.grid.start
+        s = int(np.flatnonzero((problem.terrain.cells == cell).all(axis=1))[0])
+        values = run.more["controller"][s, int(first[u]) : int(first[u + 1])]
+        chosen.append(int(first[u + 1]) - 1 - int(values[::-1].argmax()))  # ties go to the last, as in roll-outs
+        titles.append(f"option to {pairs[chosen[-1]][2] or 'the end'}")
+    return run.q[:, chosen], tuple(titles)
+
+
+def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> None:
+    """Draw greedy actions, dark where agents go, and the path."""
+    draw_ground(axis, problem.terrain.grid)
+    q, (rows, columns) = learned.q[:, u], problem.terrain.cells.T
+    action = N_ACTIONS - 1 - q[:, ::-1].argmax(axis=1)  # ties go to the last, as in roll-outs
+    down, right = np.array(OFFSETS)[action].T
+    apart = math.ceil(max(problem.terrain.grid.size) / MOST_ARROWS)
+    length = 0.74 * apart if _is_open(problem) else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
     told = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
-    size = 1.0 / max(problem.terrain.grid.size)
-    axis.quiver(
-        columns[told], rows[told], towards[told, 0], towards[told, 1], pivot="mid", units="width", color="0.45",
-        scale=1.15 / size, width=0.16 * size, headwidth=3.5,
-    )  # fmt: skip
-    if path:
-        y, x = np.array(path).T
-        axis.plot(x, y, color=PATH_COLOUR, linewidth=2.0, alpha=0.8)
-    for letter, cells in problem.terrain.grid.objects.items():  # above the arrows
-        for row, column in cells:
-            axis.text(column, row, letter, fontsize=7, fontweight="bold", ha="center", va="center",
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})  # fmt: skip
+    told &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
+    seen = learned.visits[:, u] > 0
+    for these, colour in ((told & ~seen, "0.8"), (told & seen, "0.3")):
+        axis.quiver(
+            columns[these], rows[these], right[these], down[these], pivot="mid", angles="xy", units="xy",
+            scale_units="xy", scale=1 / length, width=0.15 * length, headwidth=3.6, headlength=3.4, headaxislength=3.1,
+            color=colour, zorder=2,
+        )  # fmt: skip
+    for part in learned.paths.get(u, ()):
+        y, x = np.array(part).T
+        for colour, thick in (("white", 3.4), (PATH_COLOUR, 2.0)):
+            axis.plot(x, y, color=colour, linewidth=thick, zorder=2.5, gid="path")
 
 
-def _draw_field(axis: Axes, problem: Problem, values: Array, colours: str) -> None:
+def _is_open(problem: Problem) -> bool:
+    """Say whether nothing stands between the cells of a map but its rim."""
+    rows, columns = problem.terrain.grid.size
+    return not problem.terrain.grid.fences and len(problem.terrain.cells) == (rows - 2) * (columns - 2)
+
+
+def _draw_field(
+    axis: Axes, bar: Axes, problem: Problem, values: Array, meaning: str, in_logs: bool = False
+) -> None:  # fmt: skip
+    """Draw a number for every cell as a colour, and what the colours mean."""
+    from matplotlib.colors import LogNorm
+
     field = np.full(problem.terrain.grid.size, np.nan)
-    field[tuple(problem.terrain.cells.T)] = values
-    image = axis.imshow(field, cmap=colours, interpolation="nearest")
-    axis.set_axis_off()
-    axis.figure.colorbar(image, ax=axis, fraction=0.046, pad=0.02)
-    for letter, cells in problem.terrain.grid.objects.items():
-        for row, column in cells:
-            axis.text(column, row, letter, color="white", fontsize=7, fontweight="bold", ha="center", va="center")
+    field[tuple(problem.terrain.cells.T)] = np.where(values > 0, values, np.nan) if in_logs else values
+    if in_logs:
+        scale: dict[str, Any] = {"norm": LogNorm(1, max(10.0, float(np.max(values, initial=1)))), "cmap": "cividis"}
+    else:
+        scale = {"cmap": "viridis"}
+    image = axis.imshow(field, interpolation="nearest", **scale)
+    draw_ground(axis, problem.terrain.grid)
+    if np.isnan(field).all():
+        bar.set_axis_off()
+        return
+    form = (lambda x, _: f"{x:g}") if in_logs else None
+    axis.figure.colorbar(image, cax=bar, label=meaning, format=form)
+    bar.minorticks_off()

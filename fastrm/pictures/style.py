@@ -30,6 +30,8 @@ KIND_COLOURS = {
 LEARNER_COLOURS = {"qrm": "#56B4E9", "crm": "#332288", "hrm": "#D55E00"}
 """For figures of one kind of machine; none of them is the colour of a kind."""
 LEARNER_LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
+DPI = 200
+"""Dots per inch of a .png, where nothing else is asked for."""
 LEARNER_MARKERS = {"qrm": "s", "crm": "o", "hrm": "^"}
 KIND_LINES: dict[str, Any] = {
     "boolean": "-", "numeric-boolean": (0, (5, 1.5)), "numeric": (0, (1, 1)), "potential": (0, (6, 1.5, 1, 1.5)),
@@ -42,7 +44,7 @@ LIGHTNESS_APART = 10.0
 LEGEND_SIZE, TITLE_SIZE = 7.5, 9.0
 STYLE: dict[str, Any] = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": LEGEND_SIZE, "xtick.labelsize": 7,
-    "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": 200, "svg.hashsalt": "fastrm",
+    "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": DPI, "svg.hashsalt": "fastrm",
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
 SCREEN_DPI = 100
@@ -131,6 +133,21 @@ def lightness(colour: str) -> float:
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return 903.3 * y if y <= 0.008856 else 116 * y ** (1 / 3) - 16
+
+
+def ink(colour: str) -> str:
+    """Return the colour, darkened until letters in it are easy to read on white (a contrast of 4.5).
+
+    >>> ink("#0072B2"), ink("#E69F00")
+    ('#0072b2', '#9e6d00')
+    """
+    parts = rgb(colour)
+    for share in range(100, 0, -1):
+        dark = [part * share // 100 for part in parts]
+        linear = [(x / 255 / 12.92) if x <= 10 else ((x / 255 + 0.055) / 1.055) ** 2.4 for x in dark]
+        if 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05) >= 4.5:
+            break
+    return "#" + "".join(f"{part:02x}" for part in dark)
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
