@@ -44,10 +44,11 @@ def play(problem: Problem, read: Callable[[], str], write: Callable[[str], objec
     episode, total = Episode(problem), 0.0
     while True:
         write(clear + show(problem.terrain.grid, *episode.cell))
-        state = "done" if episode.success else "failed" if episode.terminated else episode.state
+        state = episode.end or episode.state
         said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
         write(f"state {state}   {said}\n")
-        write("the episode is over; r begins again; q leaves\n" if episode.terminated else f"{HELP}\n")
+        over = f"the episode is over: {'success' if episode.success else 'failure'}; r begins again; q leaves\n"
+        write(over if episode.terminated else f"{HELP}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return

@@ -26,15 +26,22 @@ class Episode:
         self.s, self.u = int(tables.start), int(tables.first_u[self.task])
         self.label, self.reward, self.event, self.steps = "", 0.0, -1, 0
         self.terminated = self.success = False
+        self.end = ""
 
     def step(self, action: int) -> None:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
-        taken = self.problem.step(self.s, self.u, action)
+        taken, u = self.problem.step(self.s, self.u, action), self.u
         self.s, self.u, self.event, self.reward = taken.s, taken.u, taken.event, taken.reward
         self.terminated, self.success, self.steps = not taken.is_live, taken.is_success, self.steps + 1
+        self.end = self._terminal(taken.event, u) if self.terminated else ""
         row, column = self.cell
         tile = self.problem.grid.rows[row][column]
         self.label = tile if tile in self.problem.grid.objects else ""
+
+    def _terminal(self, event: int, u: int) -> str:
+        """Return the name of the terminal that an event leads to, a word for moves that no edge is open for."""
+        number = int(self.problem.ending[event, u])
+        return self.problem.machines[self.problem.states[u][0]].terminals[number - 1] if number > 0 else "(no edge)"
 
     @property
     def cell(self) -> Cell:
@@ -59,6 +66,8 @@ class Moment(NamedTuple):
     """Sum of the rewards so far."""
     success: bool = False
     """Whether this step completed the task."""
+    end: str = ""
+    """Name of the terminal state that this step led to."""
 
 
 def retrace(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
@@ -71,6 +80,6 @@ def retrace(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterato
             raise ConfigError(f"no move leads from {here} to {there}")
         episode.step(actions[0])
         paid += episode.reward
-        yield Moment(episode.cell, episode.u, episode.label, paid, episode.success)
+        yield Moment(episode.cell, episode.u, episode.label, paid, episode.success, episode.end)
         if episode.terminated:
             return
