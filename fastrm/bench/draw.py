@@ -5,12 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastrm.bench.inputs import add_settings, read_machine, read_map
+from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 TEXT_FORMS = ("svg", "dot", "mmd")
+MAX_WIDTH, MAX_DPI = 40, 1200
+MAX_SIDE, MAX_PIXELS = 1 << 16, 200_000_000
+""".png: pixels of a side, which the format's library limits, and of the whole, 800 MB while it is drawn."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, required=True, metavar="FILE",
         help="picture.png, .pdf or .svg; for a machine also .dot, .mmd (Mermaid); with --learn also .gif, an episode",
     )  # fmt: skip
+    parser.add_argument("--width", type=float, metavar="INCHES", help="width of a .png, .pdf or .svg")
+    parser.add_argument("--dpi", type=float, metavar="N", help="dots per inch of a .png (default 200)")
     add_settings(parser)
 
 
@@ -35,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.out.suffix.removeprefix(".")
     if form not in ("png", "pdf", "gif", *TEXT_FORMS):
         raise ConfigError(f"--out {arguments.out}: must end in .png, .pdf, .svg, .gif, .dot or .mmd")
+    _check_size(arguments, form)
     if form == "gif" and not arguments.learn:
         raise ConfigError(f"--out {arguments.out}: an animation shows a learned episode; add --learn")
     if arguments.learn and not (arguments.map and arguments.machine):
@@ -51,28 +62,51 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_size(arguments: argparse.Namespace, form: str) -> None:
+    """Refuse sizes that a picture cannot have."""
+    if arguments.width is not None and form not in ("png", "pdf", "svg"):
+        raise ConfigError(f"--width: is for .png, .pdf and .svg, not for {arguments.out}; leave it out")
+    if arguments.dpi is not None and form != "png":
+        raise ConfigError(f"--dpi: is for .png, not for {arguments.out}; leave it out")
+    if arguments.width is not None:
+        check_number("--width", arguments.width, 4 if arguments.learn else 1, MAX_WIDTH)
+    if arguments.dpi is not None:
+        check_number("--dpi", arguments.dpi, 20, MAX_DPI)
+
+
+def _save(figure: Figure, arguments: argparse.Namespace) -> None:
+    """Write a figure, unless it would be larger than image viewers bear."""
+    from fastrm.pictures import DPI, save
+
+    wide, high = (round(inches * (arguments.dpi or DPI)) for inches in figure.get_size_inches())
+    if arguments.out.suffix == ".png" and (max(wide, high) >= MAX_SIDE or wide * high > MAX_PIXELS):
+        cure = "take a smaller --width or --dpi, or a .pdf"
+        raise ConfigError(f"--out {arguments.out}: would have {wide} x {high} pixels; {cure}")
+    save(figure, arguments.out, arguments.dpi)
+
+
 def _draw_machine(arguments: argparse.Namespace, form: str) -> None:
-    from fastrm.pictures import draw_machine, save, to_dot, to_mermaid, to_svg
+    from fastrm.pictures import draw_machine, to_dot, to_mermaid, to_svg
 
     machine = read_machine(arguments)
     if form in TEXT_FORMS:
-        text = {"svg": to_svg, "dot": to_dot, "mmd": to_mermaid}[form](machine)
+        text = to_svg(machine, arguments.width) if form == "svg" else {"dot": to_dot, "mmd": to_mermaid}[form](machine)
         try:
             arguments.out.write_text(text)
         except OSError as problem:
             raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
         return
-    save(draw_machine(machine), arguments.out)
+    _save(draw_machine(machine, arguments.width), arguments)
 
 
 def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
-    from fastrm.pictures import draw_learning, draw_maps, save, save_episode
+    from fastrm.pictures import draw_learning, draw_maps, save_episode
 
     if form in ("dot", "mmd"):
         raise ConfigError(f"--out {arguments.out}: {form} is for machines; a map is drawn as png, pdf or svg")
     grid = read_map(arguments)
     if not arguments.learn:
-        save(draw_maps([(Path(arguments.map).stem, grid)]), arguments.out)
+        _save(draw_maps([(Path(arguments.map).stem, grid)], arguments.width), arguments)
         return
     from fastrm.learners import train
     from fastrm.problems import compile
@@ -82,4 +116,4 @@ def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
     if form == "gif":
         save_episode(problem, trained.greedy_path, arguments.out)
     else:
-        save(draw_learning(problem, trained), arguments.out)
+        _save(draw_learning(problem, trained, width=arguments.width), arguments)

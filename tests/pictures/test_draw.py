@@ -2,31 +2,12 @@
 
 import io
 
-import numpy as np
 import pytest
 from PIL import Image
 
-from fastrm import ConfigError, GridMap, RewardMachine, compile, train
+from fastrm import GridMap, RewardMachine, compile
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
-from fastrm.pictures.policies import draw_learning, visits
-from fastrm.problems.episode import retrace
-
-
-def test_visits_count_the_steps_of_a_good_policy_along_its_path():
-    problem = compile(GridMap.generate("1a1b", size=9, seed=1), RewardMachine.sequence("a-b"))
-    run = train(problem, "crm", steps=60_000, seed=0)
-    count = visits(problem, run.q, epsilon=0.0)
-    cells = {tuple(cell) for cell in problem.terrain.cells[count.sum(axis=1) > 0].tolist()}
-    assert cells >= set(run.greedy_path) - {run.greedy_path[-1]}
-    start, total = problem.tables.start, 256 * 2000
-    assert count.sum() == pytest.approx(total * problem.shortest[0] / (problem.shortest[0] + 1), rel=0.02)
-    assert count[start, 0] >= total / (problem.shortest[0] + 1) * 0.9
-    assert np.array_equal(count, visits(problem, run.q, epsilon=0.0))
-    figure = draw_learning(problem, run)
-    assert len(figure.axes) == 2 * 3 + 2 * 2  # and the colour bars
-    with pytest.raises(ConfigError, match="hrm keeps no values per machine state"):
-        draw_learning(problem, train(problem, "hrm", steps=1000, seed=0, tick=100))
 
 
 @pytest.mark.parametrize("name", ["m.png", "m.pdf", "m.svg", "m.dot", "m.mmd"])
@@ -45,6 +26,14 @@ def test_maps_and_policies_are_drawn_by_the_command(tmp_path, capsys):
     assert plain.startswith(b"\x89PNG") and (tmp_path / "x.png").read_bytes() != plain
 
 
+@pytest.mark.parametrize("what", [["--machine", "a-b"], ["--map", "1a1b", "--size", "9"]])
+def test_width_and_dots_are_those_that_were_asked_for(tmp_path, capsys, what):
+    out = tmp_path / "x.png"
+    assert main(["draw", *what, "--out", str(out), "--width", "3", "--dpi", "100"]) == 0
+    with Image.open(out) as image:
+        assert image.width == 300 and image.info["dpi"][0] == pytest.approx(100, abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -55,6 +44,12 @@ def test_maps_and_policies_are_drawn_by_the_command(tmp_path, capsys):
         (["--machine", "a", "--learn", "crm", "--out", "x.png"], "--learn needs --map and --machine"),
         (["--map", "1a", "--out", "x.dot"], "dot is for machines"),
         (["--machine", "gone.rm", "--out", "x.png"], "gone.rm: cannot be read"),
+        (["--machine", "a", "--out", "x.dot", "--width", "3"], "--width: is for .png, .pdf and .svg, not for x.dot"),
+        (["--machine", "a", "--out", "x.pdf", "--dpi", "300"], "--dpi: is for .png, not for x.pdf"),
+        (["--machine", "a", "--out", "x.png", "--width", "0"], "--width=0.0: must be a number from 1 to 40"),
+        (["--machine", "a", "--out", "x.png", "--dpi", "nan"], "--dpi=nan: must be a number from 20 to 1200"),
+        (["--machine", "a", "--out", "x.png", "--width", "40", "--dpi", "1200"], "smaller --width or --dpi"),
+        (["--map", "1a", "--machine", "a", "--learn", "crm", "--out", "x.png", "--width", "3"], "from 4 to 40"),
         (["--machine", "a", "--out", "/nowhere/x.dot"], "/nowhere/x.dot: cannot be written"),
         (["--machine", "a", "--out", "/nowhere/x.png"], "/nowhere/x.png: cannot be written"),
     ],
@@ -66,33 +61,24 @@ def test_bad_requests_are_refused_in_one_line(capsys, arguments, message, tmp_pa
     assert message in printed and printed.count("\n") == 1
 
 
-def test_an_episode_becomes_an_animation_with_a_frame_a_step(tmp_path, capsys):
-    out = tmp_path / "x.gif"
-    small = ["--map", "1a1b", "--size", "9", "--machine", "a-b", "--learn", "crm", "--steps", "60000"]
-    assert main(["draw", *small, "--out", str(out)]) == 0
-    problem = compile(GridMap.generate("1a1b", size=9, seed=0), RewardMachine.sequence("a-b"))
-    with Image.open(out) as film:
-        assert film.n_frames == problem.shortest[0] + 1
-
-
-def test_a_replay_follows_the_machine():
-    problem = compile(GridMap.parse("XXXXXX\nXA abX\nXXXXXX"), RewardMachine.sequence("a-b", kind="numeric"))
-    moments = list(retrace(problem, [(1, 1), (1, 1), (1, 2), (1, 3), (1, 4)]))
-    assert [moment.state for moment in moments] == [0, 0, 0, 1, 2]
-    assert [moment.label for moment in moments] == ["", "", "", "a", "b"]
-    assert [moment.paid for moment in moments] == [0, -2, -3, -3, 9997]
-    with pytest.raises(ConfigError, match="no move leads"):
-        list(retrace(problem, [(1, 1), (1, 3)]))
-
-
 def test_playing_shows_label_state_and_reward(capsys, monkeypatch):
     problem = compile(GridMap.parse("XXXXXX\nXA abX\nXXXXXX"), RewardMachine.sequence("a-b", kind="numeric"))
     keys, shown = iter(["d", "\x1b[C", "x", "l", "d", "r", "q"]), []
     play(problem, lambda: next(keys), shown.append)
     text = "".join(shown)
     assert "X.@abX" in text and "state u1   label a   reward 0   sum -1   step 2" in text
-    assert "state done   label b   reward 10000   sum 9999   step 3\nthe episode is over" in text
+    assert "state done   label b   reward 10000   sum 9999   step 3\nthe episode is over: success" in text
     assert text.count("step 0") == 2
     monkeypatch.setattr("sys.stdin", io.StringIO("d\nd\n"))
     assert main(["play", "1a1b", "a-b", "--size", "7"]) == 0
     assert "step 2" in capsys.readouterr().out
+
+
+def test_playing_names_the_terminal_as_the_machine_does():
+    machine = RewardMachine.parse(
+        "start u\nsuccess home\nfailure lava\nu -> home when a\nu -> lava when b\nu -> u otherwise"
+    )
+    for key, said in (("a", "state home"), ("d", "state lava")):
+        problem, keys, shown = compile(GridMap.parse("XXXXX\nXaAbX\nXXXXX"), machine), iter([key, "q"]), []
+        play(problem, keys.__next__, shown.append)
+        assert said in "".join(shown)

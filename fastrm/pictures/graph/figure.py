@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fastrm.checks import check_number
 from fastrm.machines import RewardMachine
 from fastrm.pictures.graph.drawing import LINE, SIZE
 from fastrm.pictures.graph.geometry import pill_outline
@@ -19,6 +20,7 @@ _LETTER = 0.9  # an em of a font is larger than its letters; the layout counts i
 
 def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
     """Draw a machine as a graph, as `to_svg` does; `width` in inches scales everything, letters included."""
+    check_number("width", 1 if width is None else width, 1, 40)
     drawing = lay_out(machine)
     scale = 1.0 if width is None else 72 * width / drawing.width
     with style():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from fastrm.checks import check_number
 from fastrm.machines import RewardMachine
 from fastrm.pictures.graph.drawing import LINE, SIZE
 from fastrm.pictures.graph.geometry import Point
@@ -17,6 +18,7 @@ _ENTITIES = {ord(sign): f"#{ord(sign)};" for sign in ":;<>#"}
 
 def to_svg(machine: RewardMachine, width: float | None = None) -> str:
     """Draw a machine as SVG, by default at its natural size; `width` is in inches."""
+    check_number("width", 1 if width is None else width, 1, 40)
     drawing = lay_out(machine)
     if width is None:
         size = f'width="{drawing.width:.0f}" height="{drawing.height:.0f}"'
