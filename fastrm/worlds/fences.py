@@ -44,7 +44,7 @@ def read_fenced(
     for number in range(first, last + 1):
         line, where = lines[number], place(source, number + 1)
         if len(line) != width:
-            raise MapError(f"{where}ragged map: {len(line)} characters, but line {first + 1} has {width}")
+            raise MapError(f"{where}{len(line)} characters, but line {first + 1} has {width}; make all equally long")
         row = (number - first) // 2
         if (number - first) % 2:
             closed = _walls(line, 0, "|", (0, width // 2), where)

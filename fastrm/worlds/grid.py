@@ -1,8 +1,8 @@
 """Maps: rectangular text with walls, one start cell and objects.
 
-``X`` is wall, ``A`` the start, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that type standing
-on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences, which stand *between* cells,
-are written as `fences` says.
+``X`` or ``#`` is wall, ``A`` the start, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that type
+standing on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences, which stand
+*between* cells, are written as `fences` says.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fastrm.textfile import decode_text, read_text
 from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
 from fastrm.worlds.recipes import APPENDIX, parse_setup
-from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, MAX_SIDE, OBJECTS, START, Cell, Origin, check_tiles
+from fastrm.worlds.tiles import AS_USUAL, MAX_SIDE, OBJECTS, START, Cell, Origin, check_tiles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ class GridMap:
     """
 
     rows: tuple[str, ...]
-    """The tiles, a string per row, floor written as a space."""
+    """The tiles, a string per row, floor written as a space and wall as X."""
     source: str = field(default="<map>", compare=False)
     """Where the map came from, for messages."""
     fences: frozenset[Fence] = frozenset()
@@ -67,7 +67,7 @@ class GridMap:
         if not isinstance(self.rows, tuple) or not self.rows or not all(isinstance(row, str) for row in self.rows):
             raise MapError("rows: must be a tuple of strings; GridMap.parse reads a map from text")
         check_tiles(self.rows, origin or Origin(range(len(self.rows)), False), self.source)
-        object.__setattr__(self, "rows", tuple(row.replace(FLOOR_TOO, FLOOR) for row in self.rows))
+        object.__setattr__(self, "rows", tuple(row.translate(AS_USUAL) for row in self.rows))
         last_row, last_column = self.size[0] - 2, self.size[1] - 2
         for fence in self.fences:  # a large maze has a million
             if not (isinstance(fence, tuple) and len(fence) == 2 and _is_cell(fence[0]) and _is_cell(fence[1])):
@@ -75,7 +75,10 @@ class GridMap:
             (row, column), there = fence
             inside = row > 0 and column > 0 and there[0] <= last_row and there[1] <= last_column
             if not inside or there not in ((row + 1, column), (row, column + 1)):
-                raise MapError(f"{self.source}: fences: {(row, column)} and {there} are not neighbouring inner cells")
+                raise MapError(
+                    f"{self.source}: fences: {(row, column)} and {there} must be neighbours inside the outer walls, "
+                    "the upper or left cell first"
+                )
 
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> GridMap:
@@ -181,7 +184,10 @@ class GridMap:
         if isinstance(setup, str) and setup == APPENDIX:
             check_whole("seed", seed, 0, 2**64 - 1)
             if size != appendix.SIZE or obstacles:
-                raise MapError(f"setup {shown(setup)}: is {appendix.SIZE} x {appendix.SIZE} cells without obstacles")
+                raise MapError(
+                    f"setup {shown(setup)}: has {appendix.SIZE} x {appendix.SIZE} cells and no obstacles; leave "
+                    "out other settings"
+                )
             return cls(appendix.appendix_rows(int(seed)), f"<{setup} seed {seed}>")
         asked = parse_setup(setup)
         if not abs(int(seed)) < 10**100:

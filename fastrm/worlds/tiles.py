@@ -10,15 +10,17 @@ from typing import NamedTuple
 from fastrm.errors import MapError, place, shown
 
 WALL, START, FLOOR = "X", "A", " "
-FLOOR_TOO = "."
-"""Another way to write floor."""
+FLOOR_TOO, WALL_TOO = ".", "#"
+"""Other ways to write floor and wall."""
 
 OBJECT = "[a-zH]"
 """A regular expression for the letter of an object type."""
 OBJECTS = frozenset(string.ascii_lowercase + "H")
-TILES = OBJECTS | {WALL, START, FLOOR, FLOOR_TOO}
+TILES = OBJECTS | {WALL, START, FLOOR, FLOOR_TOO, WALL_TOO}
+AS_USUAL = str.maketrans({FLOOR_TOO: FLOOR, WALL_TOO: WALL})
+"""How other ways to write a tile are read."""
 
-TILES_IN_WORDS = "X, A, space, '.', a lower-case letter or H"
+TILES_IN_WORDS = "X or # (wall), A (start), space or . (floor), a lower-case letter or H (an object)"
 OBJECT_IN_WORDS = "a lower-case letter (or H)"
 
 MAX_SIDE = 10_000
@@ -67,15 +69,13 @@ def check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
             raise MapError(f"{where}unknown tile {shown(unknown)} in column {column}; use {TILES_IN_WORDS}")
         if len(row) != width:
             first = numbers[0] + 1
-            raise MapError(
-                f"{where}ragged map: {len(row)} tiles, but line {first} has {width}; make all rows equally long"
-            )
+            raise MapError(f"{where}{len(row)} tiles, but line {first} has {width}; make all rows equally long")
         ring = row if number in (numbers[0], numbers[-1]) else row[0] + row[-1]
-        if ring.strip(WALL):
-            raise MapError(f"{where}open border; the outer ring of a map must be X")
+        if ring.strip(WALL + WALL_TOO):
+            raise MapError(f"{where}open border; the first and last row and column of a map must be wall (X)")
         starts += [number + 1] * row.count(START)
     if max(width, len(rows)) > MAX_SIDE:
-        raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; cut the map")
+        raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; make the map smaller")
     if not starts:
         raise MapError(f"{source}: no start cell; mark exactly one cell with A")
     if len(starts) > 1:

@@ -35,5 +35,5 @@ def test_the_maps_drawn_by_hand_have_them_too(name):
 def test_other_sizes_and_obstacles_are_refused():
     assert parse_recipe("appendix").setup == "appendix"
     for settings in ({"size": 21}, {"walls": 0.1}, {"layout": "rooms"}):
-        with pytest.raises(MapError, match="setup 'appendix': is 41 x 41 cells without obstacles"):
+        with pytest.raises(MapError, match="setup 'appendix': has 41 x 41 cells and no obstacles; leave out"):
             GridMap.generate("appendix", **settings)

@@ -56,7 +56,7 @@ def test_walls_may_stand_between_cells():
         (("|A  |a|", "|A- |a|"), r":3: expected \| or a space in column 3, found '-'"),
         (("+ +-+ +", "+ +|+ +"), ":4: expected .* in column 4, found '\\|'"),
         (("+ +-+ +", "+ --+ +"), r":4: expected \+ in column 3, found '-'"),
-        (("+ +-+ +", "+ +-+"), ":4: ragged map: 5 characters"),
+        (("+ +-+ +", "+ +-+"), ":4: 5 characters, but line 2 has 7; make all equally long"),
         (("+ +-+ +\n", ""), "odd number of lines and columns, found 4 and 7"),
         (("|A  |a|", "|A  |?|"), r":3: unknown tile '\?' in column 6"),
         (("|  X b|", "|  X A|"), r":5: a second start cell \(the first is in line 3\)"),
@@ -71,7 +71,7 @@ def test_bad_walls_between_cells_are_refused_with_their_place(change, message):
 def test_walls_between_cells_that_are_no_neighbours_are_refused():
     rows = GridMap.parse(FENCED).rows
     for wall in (((1, 1), (2, 2)), ((0, 1), (1, 1)), ((1, 2), (1, 1)), ((1, 3), (1, 4)), ((2, 1), (3, 1))):
-        with pytest.raises(MapError, match="are not neighbouring inner cells"):
+        with pytest.raises(MapError, match="must be neighbours inside the outer walls"):
             GridMap(rows, fences=frozenset({wall}))
 
 
@@ -117,10 +117,17 @@ def test_bad_sizes_and_seeds_are_refused(arguments):
         GridMap.generate("1a", **arguments)
 
 
+def test_a_hash_reads_as_wall_and_is_written_as_x():
+    grid = GridMap.parse("####\n#A.#\n##a#\n#XX#\n")
+    assert grid.render() == "XXXX\nXA X\nXXaX\nXXXX\n" and grid == GridMap.parse(grid.render())
+    fenced = GridMap.parse(FENCED.replace("|A  |a|", "|A #|a|"))
+    assert fenced == GridMap.parse(FENCED.replace("|A  |a|", "|A X|a|"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("XXXX\nXA X\nXXX\n", r"m\.txt:3: ragged map: 3 tiles, but line 1 has 4"),
+        ("XXXX\nXA X\nXXX\n", r"m\.txt:3: 3 tiles, but line 1 has 4"),
         ("XXXX\nX  X\nXXXX\n", r"m\.txt: no start cell; mark exactly one cell with A"),
         ("XXXX\nXA X\nX AX\nXXXX\n", r"m\.txt:3: a second start cell \(the first is in line 2\)"),
         ("XXXX\nXA  \nXXXX\n", r"m\.txt:2: open border"),
