@@ -44,10 +44,20 @@ def _measurable(leaf: Feature, terrain: Terrain) -> bool:
 def _offers(terrain: Terrain, name: str) -> str:
     objects = terrain.grid.objects
     if terrain.objects(name):
-        return f"every {name} of this map is walled off from the start"
+        return _walled_in(terrain) or f"walls cut every {name} of this map off from the start"
     if name[:1] in objects and name[1:].isdigit():
         return f"this map has {len(objects[name[0]])} {name[0]}"
     return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
+
+
+def _walled_in(terrain: Terrain) -> str:
+    """Say that walls or fences around the start leave no object within reach; nothing where they do not."""
+    if any(map(terrain.reachable, terrain.grid.objects)):
+        return ""
+    count = len(terrain.cells)
+    reach = "no move leaves it" if count == 1 else f"only {count} cells can be reached, and no object"
+    row, column = terrain.grid.start
+    return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
 
 
 def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, str]]:
@@ -62,8 +72,10 @@ def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, s
 
 def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
     """Say why no path on this map completes the task."""
+    if terrain.grid.objects and (walled_in := _walled_in(terrain)):
+        return f"{terrain.grid.source}: {walled_in}"
     missing = list(_missing(machine, terrain))
-    wanted = {leaf.name for edge in machine.edges for leaf in _wanted(edge.guard)}
+    wanted = {leaf.name for edge in machine.edges if _leads_on(edge, machine) for leaf in _wanted(edge.guard)}
     for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
         return (
             f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
@@ -73,6 +85,11 @@ def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
         f"{machine.source}: no path on {terrain.grid.source} leads to a success state ({', '.join(machine.success)}); "
         "the task cannot be completed on this map"
     )
+
+
+def _leads_on(edge: Edge, machine: RewardMachine) -> bool:
+    """Say whether an edge may lead towards the end: one to a failure is to be avoided, one to itself leads nowhere."""
+    return edge.target not in machine.failure and edge.target != edge.source
 
 
 def _wanted(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
@@ -93,7 +110,7 @@ def check_names(machines: Iterable[RewardMachine], terrain: Terrain) -> None:
         for edge, name in _missing(machine, terrain):
             warnings.warn(
                 f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} reads '{name}', "
-                f"which this map never shows; {_offers(terrain, name)}",
+                f"which never holds on the map {terrain.grid.source}; {_offers(terrain, name)}",
                 FastrmWarning,
                 stacklevel=3,
             )

@@ -39,17 +39,23 @@ class Events:
         return len(self.example)
 
     def describe(self, event: int, terrain: Terrain) -> str:
-        """Spell out an event: what holds on it, and one move that causes it."""
-        facts = []
-        for leaf, column in self.columns.items():
-            value = column[event].item()
-            if isinstance(leaf, Proposition):
-                facts += [leaf.name] if value else []
-            else:
-                facts.append(f"{write(leaf)} {str(value).lower() if isinstance(value, bool) else f'= {value:g}'}")
+        """Spell out an event by one move that causes it, what it leads onto, and what else the machine reads."""
         s, a = divmod(int(self.example[event]), terrain.next_s.shape[1])
         here, there = (tuple(terrain.cells[cell].tolist()) for cell in (s, terrain.next_s[s, a]))
-        return f"{', '.join(facts) or 'no object'} (moving {ACTIONS[a]} from {here} to {there})"
+        way = "against a wall" if here == there else f"to {there}"
+        holds = {
+            leaf.name: bool(column[event]) for leaf, column in self.columns.items() if isinstance(leaf, Proposition)
+        }
+        facts = [
+            f"{write(leaf)} {str(value).lower() if isinstance(value, bool) else f'= {value:g}'}"
+            for leaf, column in self.columns.items()
+            if isinstance(leaf, Feature) and (value := column[event].item()) is not None
+        ]
+        onto = [name for name, is_there in holds.items() if is_there]
+        label = (
+            f", onto {' and '.join(onto)}" if onto else f", onto a cell without {' or '.join(holds)}" if holds else ""
+        )
+        return f"the move {ACTIONS[a]} from {here} {way}{label}{', where ' + ', '.join(facts) if facts else ''}"
 
 
 def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "after", "move"] = "") -> Events:

@@ -128,8 +128,8 @@ class Evaluator:
         if not np.isfinite(reward).all():
             event = int(where[np.flatnonzero(~np.isfinite(reward))[0]])
             raise MachineError(
-                f"{self.at(edge)}edge {describe(edge)} pays no finite reward "
-                f"on {self.events.describe(event, self.terrain)}"
+                f"{self.at(edge)}edge {describe(edge)} pays no finite reward for "
+                f"{self.events.describe(event, self.terrain)}; change the reward so that it is a number there"
             )
         return reward
 
@@ -141,8 +141,8 @@ class Evaluator:
         if not self.profile.falls_off:
             line = edges[0].line if edges else None
             raise MachineError(
-                f"{place(self.machine.source, line)}state {self.machine.states[v]} opens no edge "
-                f"on {self.events.describe(int(where[0]), self.terrain)}; add an 'otherwise' edge"
+                f"{place(self.machine.source, line)}state {self.machine.states[v]} has no open edge for "
+                f"{self.events.describe(int(where[0]), self.terrain)}; add an 'otherwise' edge"
             )
         for edge in edges:  # the reference pays what the state's edge to a terminal pays
             if edge.target in self.machine.terminals:
@@ -157,7 +157,7 @@ class Evaluator:
         lines = f" (line {first.line})" if first.line else ""
         raise MachineError(
             f"{self.at(second)}in state {second.source} the edges {describe(first)}{lines} and {describe(second)} are "
-            f"both open on {self.events.describe(event, self.terrain)}; make the guards exclude each other"
+            f"both open for {self.events.describe(event, self.terrain)}; make the guards exclude each other"
         )
 
     def at(self, edge: Edge) -> str:

@@ -65,7 +65,7 @@ def test_lint_reports_overlaps_and_gaps_of_every_state():
     )
     findings = lint(RewardMachine.parse(text), GridMap.generate("1a1b", size=7))
     assert [(f.kind, f.state) for f in findings] == [("edges", "u0"), ("edges", "u1")]
-    assert "both open" in findings[0].message and "opens no edge" in findings[1].message
+    assert "both open" in findings[0].message and "has no open edge" in findings[1].message
 
 
 def test_lint_reports_farming_and_procrastination_with_their_state():

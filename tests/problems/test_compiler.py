@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile
+from fastrm import ConfigError, FastrmWarning, GridMap, MachineError, RewardMachine, compile, task
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines import KINDS
 from fastrm.machines.language import FEATURES, FeatureKind, parse_guard
@@ -104,7 +104,9 @@ OFFICE_LIKE = {
 
 def test_a_machine_that_opens_no_edge_is_refused_in_clean_with_the_event_named():
     machine = RewardMachine.parse(machine_text(OFFICE_LIKE), "office.rm")
-    with pytest.raises(MachineError, match=r"office\.rm:\d+: state 0 opens no edge on n \(moving \w+ from"):
+    with pytest.raises(
+        MachineError, match=r"office\.rm:\d+: state 0 has no open edge for the move \w+ from \(.*\), onto n; add"
+    ):
         compile(ROOM, machine)
 
 
@@ -122,14 +124,17 @@ def test_overlapping_edges_are_refused_with_both_edges_and_the_valuation():
     with pytest.raises(
         MachineError,
         match=r"x\.rm:4: in state u0 the edges u0 -> end \(when a\) \(line 3\) and u0 -> u0 \(when d\(a\) <= 1\) are "
-        r"both open on a, d\(a\) = 0 \(moving \w+ from",
+        r"both open for the move \w+ from \(.*\), onto a, where d\(a\) = 0; make",
     ):
         compile(ROOM, RewardMachine.parse(text, "x.rm"))
 
 
 def test_a_gap_is_refused_with_the_valuation():
     text = "start u0\nsuccess end\nu0 -> end when a\nu0 -> u0 when !a & d(a) > 1\n"
-    with pytest.raises(MachineError, match=r"x\.rm:3: state u0 opens no edge on d\(a\) = 1 .*add an 'otherwise' edge"):
+    with pytest.raises(
+        MachineError,
+        match=r"x\.rm:3: state u0 has no open edge for the move .*, where d\(a\) = 1; add an 'otherwise' edge",
+    ):
         compile(ROOM, RewardMachine.parse(text, "x.rm"))
 
 
@@ -152,7 +157,7 @@ WALLED = GridMap.parse("XXXXXX\nXA XaX\nXb XXX\nXXXXXX\n")
 @pytest.mark.parametrize("metric", ["manhattan", "geodesic"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_task_whose_target_is_walled_off_is_refused(kind, metric):
-    with pytest.raises(MachineError, match=r"edge u1 -> .* every a of this map is walled off"):
+    with pytest.raises(MachineError, match=r"edge u1 -> .* walls cut every a of this map off from the start"):
         compile(WALLED, RewardMachine.sequence("b-a", kind=kind), metric=metric)
 
 
@@ -163,9 +168,40 @@ def test_a_task_that_failures_make_impossible_is_refused():
         compile(corridor, RewardMachine.parse(text))
 
 
+@pytest.mark.parametrize("metric", ["manhattan", "geodesic"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "reach"),
+    [
+        ("XXXXXX\nXAXanX\nXXXXXX\n", "no move leaves it"),
+        ("XXXXXXX\nXA XanX\nXXXXXXX\n", "only 2 cells can be reached, and no object"),
+    ],
+)
+def test_a_start_that_is_walled_in_is_named_and_no_object_is_blamed(text, reach, kind, metric):
+    with pytest.raises(MachineError) as refused:
+        compile(GridMap.parse(text, "m.txt"), task("a !n", kind=kind), metric=metric)
+    said = str(refused.value)
+    assert (
+        f"the start cell, row 1, column 1, is walled in: {reach}; open a way in the map" in said and "'n'" not in said
+    )
+
+
+def test_what_a_task_avoids_is_not_blamed_for_what_it_misses():
+    with pytest.raises(MachineError, match=r"uses 'a'; walls cut every a of this map off"):
+        compile(GridMap.parse("XXXXXXX\nXAb XaX\nXXXXXXX\n"), task("(b-a) !n"))
+
+
+def test_a_move_onto_nothing_is_described_as_one():
+    text = "start u0\nsuccess end\nu0 -> end when a\nu0 -> u0 when b\n"
+    with pytest.raises(MachineError) as refused:
+        compile(ROOM, RewardMachine.parse(text))
+    move = "the move up from (1, 1) against a wall, onto a cell without a or b"
+    assert f"state u0 has no open edge for {move}; add an 'otherwise' edge" in str(refused.value)
+
+
 def test_a_symbol_that_never_shows_is_only_a_warning():
     text = "start u0\nsuccess end\nu0 -> end when a & !m\nu0 -> u0 otherwise\n"
-    with pytest.warns(FastrmWarning, match="reads 'm', which this map never shows"):
+    with pytest.warns(FastrmWarning, match="reads 'm', which never holds on the map <text>; this map offers a, b, n"):
         compile(ROOM, RewardMachine.parse(text))
 
 
@@ -178,7 +214,10 @@ def test_start_and_wall_tiles_are_not_propositions():
 
 def test_a_reward_that_is_not_finite_is_refused():
     text = "start u0\nsuccess end\nu0 -> end when a reward 1/d(a)\nu0 -> u0 otherwise\n"
-    with pytest.raises(MachineError, match=r"x\.rm:3: edge u0 -> end \(when a\) pays no finite reward on a"):
+    with pytest.raises(
+        MachineError,
+        match=r"x\.rm:3: edge u0 -> end \(when a\) pays no finite reward for .*, onto a, where d\(a\) = 0; change",
+    ):
         compile(ROOM, RewardMachine.parse(text, "x.rm"))
 
 
