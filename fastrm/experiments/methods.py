@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Self
+from typing import Self, cast
 
-from fastrm.errors import ConfigError, did_you_mean, shown
+from fastrm.errors import ConfigError, did_you_mean, printable, shown
 from fastrm.learners import registry
-from fastrm.machines import SHORT_KINDS, Kind
+from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, find_kind
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
     """A learner on a kind of machine; written ``crm-rs-bool``, or ``crm-rs`` for tasks that are files.
+
+    ``crm-rs-boolean`` means the same; the short name is the one that is stored.
 
     With ``@0.5`` at the end values start in the middle of the true ones, between the smallest (0) and the largest (1)
     value of a cell and state from which the task can be completed.
@@ -23,6 +25,8 @@ class Method:
     Method(algo='crm', shaping=True, kind='boolean', optimism=None)
     >>> Method.parse("hrm-num@0.5").optimism
     0.5
+    >>> Method.parse("crm-numeric-boolean").label
+    'crm-num-bool'
     """
 
     algo: str
@@ -50,17 +54,21 @@ class Method:
         """Read a method's name, such as a result file has, whether or not its learner is known here."""
         name, at, optimism = str(label).partition("@")
         if at and not re.fullmatch(r"-?[0-9]{1,6}(\.[0-9]{1,6})?", optimism):
-            raise ConfigError(f"method {shown(label)}: write where values start as in {name[:40]}@0.5")
+            raise ConfigError(
+                f"method {shown(label)}: after @ comes where initial values lie between the smallest (0) and "
+                f"the largest (1) true value, as in {printable(name[:40])}@0.5"
+            )
         algo, _, rest = name.partition("-")
         shaping = rest == "rs" or rest.startswith("rs-")
         kind = rest.removeprefix("rs").removeprefix("-") if shaping else rest
-        if kind and kind not in SHORT_KINDS:
+        if kind and kind not in (*SHORT_KINDS, *KINDS):
             raise _unknown(label)
         if at and shaping:
             raise ConfigError(
-                f"method {shown(label)}: shaping moves the values themselves; leave out -rs or @{optimism}"
+                f"method {shown(label)}: -rs (shaping) moves the initial values itself; leave out -rs or @{optimism}"
             )
-        return cls(algo=algo, shaping=shaping, kind=SHORT_KINDS.get(kind), optimism=float(optimism) if at else None)
+        found = find_kind(cast(KindName, kind)) if kind else None
+        return cls(algo=algo, shaping=shaping, kind=found, optimism=float(optimism) if at else None)
 
     @property
     def label(self) -> str:
@@ -80,11 +88,11 @@ class Method:
 
 def _unknown(label: object) -> ConfigError:
     algos = registry.names()
-    known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in SHORT_KINDS]
+    known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in (*SHORT_KINDS, *KINDS)]
     return ConfigError(
-        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; "
-        f"write {', '.join(algos[:-1])} or {algos[-1]}, "
-        f"then -rs for shaping, then -{', -'.join(SHORT_KINDS)}, then @0.5 for a start"
+        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; write a learner ({', '.join(algos)}), "
+        f"then -rs if it is shaped, then a kind of reward (-{', -'.join(SHORT_KINDS)}), then @0.5 if initial values "
+        "are to lie half-way between the true ones"
     )
 
 

@@ -196,9 +196,9 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
         formula, labels = parser.parse(), sorted(parser.letters)
         moves = explore(formula, labels, step, MAX_STATES)
     except TooManyStates:
-        raise MachineError(f"{parser.what}: needs more than {MAX_STATES} states; watch it in parts") from None
+        raise MachineError(f"{parser.what}: needs more than {MAX_STATES} states; split it into several tasks") from None
     except TooMuchWork:
-        raise MachineError(f"{parser.what}: takes too much work to become a machine; watch it in parts") from None
+        raise MachineError(f"{parser.what}: takes too much work; split it into several tasks") from None
     automaton = smallest(labels, moves)
     if automaton is None:
         raise MachineError(f"{parser.what}: nothing satisfies it (at most one object stands on a cell)")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
-from fastrm.checks import check_choice, check_known, check_number
+from fastrm.checks import check_known, check_number
 from fastrm.errors import ConfigError, MachineError, place, printable, shown
 from fastrm.machines import ltlf, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
@@ -18,7 +18,7 @@ from fastrm.machines.language import formats, rm_format
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.language.expressions import constant
 from fastrm.machines.language.tokens import fault
-from fastrm.machines.reward_kinds import Kind, Payment, PaymentSettings
+from fastrm.machines.reward_kinds import KindName, Payment, PaymentSettings, find_kind
 from fastrm.machines.soundness import structural_faults
 from fastrm.textfile import read_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_object
@@ -197,7 +197,7 @@ class RewardMachine(Draft):
         return {u: 0.0 - v for u, v in value.items()}
 
     @classmethod
-    def sequence(cls, task: str, kind: Kind = "boolean", **payment: Unpack[PaymentSettings]) -> Self:
+    def sequence(cls, task: str, kind: KindName = "boolean", **payment: Unpack[PaymentSettings]) -> Self:
         """Build the machine that asks for object types one after the other; `fastrm.task` builds others.
 
         Parameters
@@ -205,6 +205,7 @@ class RewardMachine(Draft):
         task : str
             Letters of object types joined by ``-``, such as ``a-b-c``.
         kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
+            Or in short ``bool``, ``num-bool``, ``num``, ``pot``, ``dtg``.
             What the machine pays on the way: nothing; `step_reward` for every step towards a target; minus the distance
             to it; a potential; or minus the steps to go to the end of the task (see `reward_kinds`).
         terminal_reward : float, optional
@@ -252,9 +253,9 @@ class RewardMachine(Draft):
         return cls.from_automaton(Automaton(labels, tuple(moves)), task, kind, payment)
 
     @classmethod
-    def from_automaton(cls, automaton: Automaton, text: str, kind: Kind, payment: PaymentSettings) -> Self:
+    def from_automaton(cls, automaton: Automaton, text: str, kind: KindName, payment: PaymentSettings) -> Self:
         """Build the machine of a task in some kind, paying as `sequence` says."""
-        check_choice("kind", kind, reward_kinds.KINDS)
+        kind = find_kind(kind)
         for setting in payment:
             check_known(setting, PaymentSettings.__annotations__)
         name = " ".join(f"{text} {kind}".split())

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from fastrm.checks import check_choice, check_number
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton
 from fastrm.machines.language.draft import Draft, Edge
 from fastrm.machines.language.expressions import (
@@ -39,6 +39,8 @@ from fastrm.machines.language.expressions import (
 )
 
 Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
+KindName = Kind | Literal["bool", "num-bool", "num", "pot", "dtg"]
+"""What people may call a kind: by its name, or as in names of methods."""
 MAX_VISITS = 300
 END, LOST = "done", "failed"
 
@@ -200,6 +202,26 @@ _ROWS: dict[Kind, RewardKind] = {
 KINDS: tuple[Kind, ...] = tuple(_ROWS)
 PAPER_KINDS: tuple[Kind, ...] = tuple(row.name for row in _ROWS.values() if row.in_paper)
 SHORT_KINDS: dict[str, Kind] = {row.short: row.name for row in _ROWS.values()}
+
+
+def find_kind(name: KindName) -> Kind:
+    """Return the kind that a name, long or short, stands for.
+
+    >>> find_kind("num-bool"), find_kind("numeric")
+    ('numeric-boolean', 'numeric')
+
+    Raises
+    ------
+    ConfigError
+        With the nearest name.
+    """
+    if isinstance(name, str) and name in SHORT_KINDS:
+        return SHORT_KINDS[name]
+    if isinstance(name, str) and name in _ROWS:
+        return name
+    near = did_you_mean(name, (*KINDS, *SHORT_KINDS)) if isinstance(name, str) else ""
+    known = ", ".join(f"{kind} ({short})" for short, kind in SHORT_KINDS.items())
+    raise ConfigError(f"kind={shown(name)}: must be one of {known}{near}")
 
 
 def build(automaton: Automaton, payment: Payment, name: str, source: str) -> Draft:

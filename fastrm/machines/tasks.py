@@ -11,14 +11,14 @@ from fastrm.checks import check_truth, refuse_given
 from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.machines import task_terms
 from fastrm.machines.machine import RewardMachine
-from fastrm.machines.reward_kinds import Kind, PaymentSettings
+from fastrm.machines.reward_kinds import KindName, PaymentSettings
 from fastrm.textfile import check_path, exists
 from fastrm.worlds import GridMap, is_object
 
 
 def task(
     text: str,
-    kind: Kind = "boolean",
+    kind: KindName = "boolean",
     *,
     used_up: bool = False,
     grid: GridMap | None = None,
@@ -33,8 +33,8 @@ def task(
         group, and at the end ``!n`` (never n: the episode fails there); see `task_terms`. At most 10 targets in any
         order, at most 1024 machine states.
     kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
-        What the machine pays on the way (see `reward_kinds`). A numeric machine with several targets pays minus the
-        distance to the nearest of them.
+        What the machine pays on the way (see `reward_kinds`); the short names ``bool``, ``num-bool``, ``num``, ``pot``
+        and ``dtg`` mean the same. A numeric machine with several targets pays minus the distance to the nearest.
     used_up : bool
         What ``3*a`` counts: with True three different objects, so that one is used up by standing on it; by default
         three readings of the label, of one object or of several. Nothing else in a task uses objects up.
@@ -89,7 +89,7 @@ def task(
 def find_machine(
     name: str | Path,
     *,
-    kind: Kind | None = None,
+    kind: KindName | None = None,
     terminal_reward: float | None = None,
     closer: Literal["nearest", "any"] | None = None,
     spell: Callable[[str], str] = str,
@@ -107,7 +107,7 @@ def find_machine(
         try:
             task(str(name))
         except MachineError as problem:
-            raise MachineError(f"{problem} (nor is there a machine file of this name)") from None
+            raise MachineError(f"{problem} (and there is no machine file of this name)") from None
     given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
     refuse_given(given, f"goes with a task such as a-b-c, but {shown(str(name))} names a machine file", spell)
     return RewardMachine.load(name)
