@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from fastrm.checks import check_choice, check_number, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.experiments.methods import Method
-from fastrm.machines import KINDS, check_task
+from fastrm.machines import Kind, KindName, check_task, find_kind
 from fastrm.problems import METRICS, Metric
 from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
@@ -110,32 +110,48 @@ class Experiment:
             raise ConfigError(
                 f"terminal_rewards={shown(self.terminal_rewards)}: must be a table such as {{numeric = 100}}"
             )
+        kinds = [_kind_of_reward(kind) for kind in self.terminal_rewards]
+        _check_spelling("terminal_rewards", kinds, tuple(self.terminal_rewards))
+        object.__setattr__(self, "terminal_rewards", dict(zip(kinds, self.terminal_rewards.values(), strict=True)))
         for kind, reward in self.terminal_rewards.items():
-            check_choice("terminal_rewards", kind, KINDS)
             if isinstance(reward, str) and critical_factor(reward) is None:
                 raise ConfigError(f"terminal_rewards.{kind}={shown(reward)}: must be a number, or such as '1.1 R*'")
             if not isinstance(reward, str):
                 check_number(f"terminal_rewards.{kind}", reward)
         if not self.setups and not self.map_files:
-            raise ConfigError("no maps: give setups or map_files")
+            raise ConfigError("no maps: give setups such as ['1a1b1c'], or map_files")
         if not self.tasks and not self.machine_files:
-            raise ConfigError("no tasks: give tasks or machine_files")
+            raise ConfigError("no tasks: give tasks such as ['a-b-c'], or machine_files")
         if not isinstance(self.rotate, bool) or (self.rotate and self.tasks and self.machine_files):
             raise ConfigError(
-                f"rotate={shown(self.rotate)}: must be true or false, and true for tasks or files, not for both"
+                f"rotate={shown(self.rotate)}: must be true or false; true goes with tasks or machine_files, not both"
             )
         if not self.methods:
             raise ConfigError("no methods: give a list such as ['crm-bool']")
         methods = [Method.parse(label) for label in self.methods]
         for method in methods:
             if self.tasks and method.kind is None:
-                raise ConfigError(f"method {shown(method.label)} names no kind, but tasks {shown(self.tasks)} need one")
+                raise ConfigError(
+                    f"method {shown(method.label)} names no kind of reward, but tasks {shown(self.tasks)} need one; "
+                    f"write such as {shown(replace(method, kind='boolean').label)}"
+                )
             if not self.tasks and method.kind is not None:
-                raise ConfigError(f"method {shown(method.label)} names a kind, but machines from files have their own")
+                raise ConfigError(
+                    f"method {shown(method.label)} names a kind of reward, but machine_files have their own; "
+                    f"write {shown(replace(method, kind=None).label)}"
+                )
         _check_spelling("setups", [parse_recipe(setup) for setup in self.setups], self.setups)
         _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)
         _check_spelling("methods", [method.label for method in methods], self.methods)
+        object.__setattr__(self, "methods", tuple(method.label for method in methods))  # one spelling in files
         _check_file(self)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs: maps x tasks x methods x seeds."""
+        maps = len(self.setups) * self.maps + len(self.map_files)
+        tasks = 1 if self.rotate else len(self.tasks) + len(self.machine_files)
+        return maps * tasks * len(self.methods) * self.seeds
 
     @classmethod
     def load(cls, path: str | Path, reference: str | Path | None = None) -> Experiment:
@@ -169,6 +185,13 @@ class Experiment:
         from fastrm.experiments.suites import find_suite, read_experiment
 
         return read_experiment(find_suite(name), reference)
+
+
+def _kind_of_reward(name: str) -> Kind:
+    try:
+        return find_kind(cast(KindName, name))
+    except ConfigError as problem:
+        raise ConfigError(f"terminal_rewards: {problem}") from None
 
 
 def critical_factor(reward: float | str) -> float | None:
@@ -208,10 +231,7 @@ def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
 
 def _check_file(experiment: Experiment) -> None:
     """Refuse what no result file could hold: better now than after a day."""
-    maps = len(experiment.setups) * experiment.maps + len(experiment.map_files)
-    tasks = 1 if experiment.rotate else len(experiment.tasks) + len(experiment.machine_files)
-    runs = maps * tasks * len(experiment.methods) * experiment.seeds
-    ticks = experiment.learner.count_ticks(experiment.steps)
+    runs, ticks = experiment.runs, experiment.learner.count_ticks(experiment.steps)
     named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
     names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
     size = bytes_of_file(runs, ticks, names)
@@ -229,11 +249,13 @@ def _check_strings(name: str, value: object) -> None:
         if not is_plain(item) or len(item) > MAX_ITEM:
             raise ConfigError(f"{name}: {shown(item)}: must be at most {MAX_ITEM} printable characters")
     if len(set(value)) < len(value):
-        raise ConfigError(f"{name}: an item is given twice")
+        twice = next(item for k, item in enumerate(value) if item in value[:k])
+        raise ConfigError(f"{name}: {shown(twice)} is given twice; leave one out")
 
 
 def _check_spelling(name: str, meant: Sequence[object], written: tuple[str, ...]) -> None:
     """Refuse two spellings of the same thing, which would be run twice."""
     for k, item in enumerate(meant):
         if item in meant[:k]:
-            raise ConfigError(f"{name}: {shown(written[meant.index(item)])} and {shown(written[k])} are the same")
+            one, two = shown(written[meant.index(item)]), shown(written[k])
+            raise ConfigError(f"{name}: {one} and {two} mean the same, and would be run twice; leave one out")

@@ -14,7 +14,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -27,7 +27,7 @@ from fastrm.errors import ConfigError
 from fastrm.exact import as_float, critical_reward, value_range
 from fastrm.experiments.experiment import Experiment, critical_factor
 from fastrm.experiments.methods import Method
-from fastrm.experiments.plan_text import read_plan
+from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
 from fastrm.learners import registry
 from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
 from fastrm.problems import Metric, Problem, compile
@@ -114,8 +114,8 @@ class Plan:
         ConfigError
             When something in it has the wrong type or is out of range; the text may come from a foreign file.
         """
-        table = _known(cls, read_plan(text))
-        table["learner"] = LearnerConfig(**_known(LearnerConfig, table["learner"]))
+        table = known_fields(cls, read_plan(text))
+        table["learner"] = LearnerConfig(**known_fields(LearnerConfig, table["learner"]))
         for key in ("grids", "tasks"):
             table[key] = tuple(tuple(item) for item in table[key])
         table["methods"] = tuple(Method.read(label) for label in table["methods"])
@@ -202,7 +202,14 @@ class Plan:
 
     def problem(self, grid: int, task: int, method: int) -> Problem:
         """Compile the problem of a run; the last few are kept."""
-        return _problem(self.grids[grid][2], self.machines(grid, task, method), self.profile, self.metric, self.slip)
+        setup, _, text = self.grids[grid]
+        named = setup, self.source(task)
+        return _problem(text, self.machines(grid, task, method), named, self.profile, self.metric, self.slip)
+
+    def source(self, task: int) -> str:
+        """Return how messages name a task: by the key and the entry of the experiment that it comes from."""
+        name, machines = self.tasks[task]
+        return f"{'machine_files' if '' in machines else 'tasks'}: {name}"
 
     def config(self, grid: int, task: int, method: int) -> LearnerConfig:
         """Return the settings of a run: the experiment's, with the initial values that the method asks for."""
@@ -256,10 +263,10 @@ def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tup
         problem = compile(GridMap.parse(text), build(0.0), experiment.profile, experiment.metric)
         critical = as_float(critical_reward(problem, experiment.learner.gamma))
         if math.isinf(critical):
-            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of a map is beyond floating point")
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")
         factor = critical_factor(reward) or 1.0
         if critical == 0 != factor - 1.0:
-            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of task {task} is 0 and has no multiples")
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of task {task} is 0; give a number")
         texts.append([build(critical + (factor - 1.0) * abs(critical)).write()])
     return texts
 
@@ -275,19 +282,14 @@ def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
 
 
 @remember()
-def _problem(grid: str, machines: tuple[str, ...], profile: str, metric: Metric, slip: float) -> Problem:
-    return compile(GridMap.parse(grid), [RewardMachine.parse(text) for text in machines], profile, metric, slip)
+def _problem(grid: str, texts: tuple[str, ...], named: tuple[str, str], *settings: Any) -> Problem:
+    return compile(GridMap.parse(grid, named[0]), [read_machine(text, named[1]) for text in texts], *settings)
 
 
 @lru_cache(maxsize=64)
 def _value_range(plan: Plan, grid: int, task: int, method: int) -> tuple[float, float]:
     """Return the smallest and the largest true value, the same for every start and batch; no problem is kept for it."""
     return value_range(plan.problem(grid, task, method), plan.learner.gamma)
-
-
-def _known(kind: Any, table: dict[str, Any]) -> dict[str, Any]:
-    """Return the entries of a table that are fields of a dataclass."""
-    return {f.name: table[f.name] for f in fields(kind) if f.name in table}
 
 
 def _hash(*parts: str) -> str:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 from fastrm.checks import check_choice, check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.experiments.methods import Method
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import read
 from fastrm.problems import METRICS
 
 MOST_RUNS = 10**8
@@ -43,6 +46,17 @@ def read_plan(text: str) -> dict[str, Any]:
     _check_machines(table)
     _check_count(table)
     return table
+
+
+def read_machine(text: str, source: str) -> RewardMachine:
+    """Read a machine of a plan; its lines are nobody's, so that messages name only the source."""
+    draft = read(text, source)
+    return RewardMachine.from_draft(replace(draft, edges=tuple(replace(edge, line=None) for edge in draft.edges)))
+
+
+def known_fields(kind: Any, table: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of a table that are fields of a dataclass."""
+    return {f.name: table[f.name] for f in fields(kind) if f.name in table}
 
 
 def _is_name(value: object) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError, FastrmError, did_you_mean, printable, shown
+from fastrm.errors import ConfigError, FastrmError, did_you_mean, place, printable, shown
 from fastrm.experiments.experiment import Experiment
 from fastrm.textfile import check_path, read_text
 
@@ -35,8 +36,47 @@ def read_suite(name: str, reference: str | Path | None = None, **changes: int | 
         return [_experiment(path, table, reference, changes)]
     parts = table["series"]
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise ConfigError(f"{name}: series={shown(parts)}: must be a list of suites")
+        raise ConfigError(f"{where_in(path, 'series')}series={shown(parts)}: must be a list of suites")
     return [read_experiment(find_suite(part), reference, **changes) for part in parts]
+
+
+class Suite(NamedTuple):
+    """What there is to know of a suite before it is run."""
+
+    name: str
+    description: str
+    """The first comment of its file."""
+    runs: int
+    steps: tuple[int, ...]
+    """Steps of a run, of every experiment of a series."""
+    needs_reference: bool
+    """Whether it needs the published data of the reference implementation."""
+    parts: tuple[str, ...]
+    """Names of its experiments."""
+
+
+def list_suites() -> list[Suite]:
+    """Return the suites that come with fastrm.
+
+    >>> [(suite.runs, suite.steps) for suite in list_suites() if suite.name == "quick"]
+    [(144, (200000,))]
+    """
+    found = []
+    for name, path in sorted(_suites().items()):
+        text = read_text(path, ConfigError, MAX_BYTES)
+        experiments = read_suite(name, reference=path.parent)  # no map or machine is read
+        files = [file for one in experiments for file in (*one.map_files, *one.machine_files)]
+        found.append(
+            Suite(
+                name=name,
+                description=text.split("\n", 1)[0].removeprefix("#").strip(),
+                runs=sum(one.runs for one in experiments),
+                steps=tuple(one.steps for one in experiments),
+                needs_reference=any(not Path(file).is_file() for file in files),
+                parts=tuple(one.name for one in experiments),
+            )
+        )
+    return found
 
 
 def read_experiment(path: Path, reference: str | Path | None = None, **changes: int | None) -> Experiment:
@@ -47,7 +87,10 @@ def read_experiment(path: Path, reference: str | Path | None = None, **changes: 
     """
     table = _read_toml(path)
     if "series" in table:
-        raise ConfigError(f"{printable(str(path))}: a series of suites; run its parts: {shown(table['series'])}")
+        raise ConfigError(
+            f"{where_in(path, 'series')}a series of experiments, where one is expected; name one of them: "
+            f"{shown(table['series'])}"
+        )
     return _experiment(path, table, reference, changes)
 
 
@@ -68,7 +111,45 @@ def _experiment(
             raise ConfigError("no methods: give a list such as ['crm-bool']")
         return Experiment(**keys, learner=learner)
     except FastrmError as problem:
-        raise ConfigError(f"{printable(str(path))}: {problem}") from None
+        given = [key for key, value in changes.items() if value is not None]
+        raise ConfigError(f"{_blame(path, str(problem), given)}{problem}") from None
+
+
+_KEYS = {"method": "methods", "map": "setups", "setup": "setups", "task": "tasks"}
+"""Keys that messages call otherwise."""
+
+
+def _blame(path: Path, message: str, given: Iterable[str]) -> str:
+    """Return the ``file:line: `` that a message about an experiment begins with; what was given is in no file."""
+    match = re.match(r"(?:unknown key ')?(?:learner\.)?([a-z_]+)", message)
+    word = match[1] if match else ""
+    if word in given:
+        return ""
+    quoted = re.search(r"'([^']+)'", message)
+    where = where_in(path, _KEYS.get(word, word), quoted[1] if quoted else "")
+    in_learner = word in {f.name for f in fields(LearnerConfig)}
+    return where_in(path, "learner") if in_learner and where == place(printable(str(path))) else where
+
+
+def where_in(path: Path, key: str, value: str = "") -> str:
+    """Return the ``file:line: `` of a key, or of a text in its list, in an experiment file or the one it builds on.
+
+    Without a line where neither has the key.
+    """
+    for file in (path, *_base(path)):
+        lines = read_text(file, ConfigError, MAX_BYTES).split("\n")
+        pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}\b[^#]*[]=]")
+        found = [k for k, line in enumerate(lines) if key and pattern.match(line)]
+        if found:
+            holds = (k for k in range(found[0], len(lines)) if value and f'"{value}"' in lines[k].replace("'", '"'))
+            return place(printable(str(file)), 1 + next(holds, found[0]))
+    return place(printable(str(path)))
+
+
+def _base(path: Path) -> list[Path]:
+    """Return the file that another builds on, if there is one."""
+    match = re.search(r"^base\s*=\s*[\"']([^\"'/\\\n]+)[\"']", read_text(path, ConfigError, MAX_BYTES), re.MULTILINE)
+    return [path.parent / match[1]] if match else []
 
 
 def suite_file(name: str) -> Path:
@@ -81,13 +162,17 @@ def find_suite(name: str) -> Path:
     check_path(name, ConfigError)
     if Path(name).suffix == ".toml":
         return Path(name)
-    suites = {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
+    suites = _suites()
     if str(name) not in suites:
         raise ConfigError(
-            f"suite {shown(name)} is unknown{did_you_mean(str(name), suites)}; "
-            f"there are {_list(suites)}; or give a .toml"
+            f"suite {shown(name)} is unknown{did_you_mean(str(name), suites)}; there are {_list(suites)}; an "
+            "experiment of your own is named by its file, such as my.toml"
         )
     return suites[str(name)]
+
+
+def _suites() -> dict[str, Path]:
+    return {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
 
 
 def _locate(name: str, folder: Path, reference: str | Path | None) -> str:
@@ -129,12 +214,16 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     known = {f.name for f in fields(Experiment)} | {"base", "series"}
     for key in table:
         if key not in known:
-            raise ConfigError(f"{source}: unknown key {shown(key)}{did_you_mean(key, known)}; there are {_list(known)}")
+            where = where_in(path, key)
+            raise ConfigError(f"{where}unknown key {shown(key)}{did_you_mean(key, known)}; there are {_list(known)}")
     if "base" not in table:
         return table
     base = table.pop("base")
     if is_base or not isinstance(base, str) or Path(base).name != base:
-        raise ConfigError(f"{source}: base={shown(base)}: must name a TOML file in this folder that has no base itself")
+        raise ConfigError(
+            f"{where_in(path, 'base')}base={shown(base)}: must name a TOML file of the same folder, one that "
+            "has no base itself"
+        )
     below = _read_toml(path.parent / base, is_base=True)
     for key, value in table.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):

@@ -1,7 +1,9 @@
 """Experiments: TOML files, plans, run identity, and how bad ones are refused."""
 
+import re
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ import pytest
 from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee, optimal_arps, run as fastrm_run
 from fastrm.bench.__main__ import main
 from fastrm.exact import score_ceiling
-from fastrm.experiments import Method
+from fastrm.experiments import Method, list_suites
 from fastrm.experiments.execution import batches
 from fastrm.experiments.plan import Plan
 from fastrm.kernels.contracts import SUCCESS
+from fastrm.machines import SHORT_KINDS
+
+ROOT = Path(__file__).parents[2]
 
 TOML = """
 name = "small"
@@ -81,11 +86,11 @@ def test_method_names_are_read_and_written(label):
         (("tick = 500", "tik = 500"), r"unknown key 'learner.tik' \(did you mean tick\?\)"),
         (("tick = 500", "alpha = 7"), "alpha=7"),
         (('"hrm-num"', '"hrm-mun"'), r"method 'hrm-mun' is unknown \(did you mean hrm-num\?\)"),
-        (('"hrm-num"', '"hrm"'), "names no kind"),
-        (('"hrm-num"', '"qrm-bool"'), "methods: an item is given twice"),
+        (('"hrm-num"', '"hrm"'), "names no kind of reward"),
+        (('"hrm-num"', '"qrm-bool"'), "methods: 'qrm-bool' is given twice; leave one out"),
         (('["1a1b"]', '"1a1b"'), "setups='1a1b': must be a list of strings"),
         (('["1a1b"]', "[3]"), "must be a list of strings"),
-        (('["1a1b"]', "[]"), "no maps: give setups or map_files"),
+        (('["1a1b"]', "[]"), "no maps: give setups such as"),
         (('tasks = ["a", "a-b"]', ""), "no tasks"),
         (("methods", "profile = 'x'\nmethods"), "profile='x': must be one of"),
         (("size = 7", "size = 2"), "size=2"),
@@ -93,10 +98,13 @@ def test_method_names_are_read_and_written(label):
         (('name = "small"', "name = "), "not TOML"),
         (("size = 7", "terminal_rewards = {numeric = 'much'}"), "terminal_rewards.numeric='much'"),
         (("size = 7", "terminal_rewards = {numeric = '-1 R*'}"), r"terminal_rewards.numeric='-1 R\*'"),
-        (("size = 7", "terminal_rewards = {numerc = 1}"), "terminal_rewards='numerc'"),
+        (
+            ("size = 7", "terminal_rewards = {numerc = 1}"),
+            r"terminal_rewards: kind='numerc': must be .*\(did you mean numeric\?\)",
+        ),
         (("size = 7", "base = 'gone.toml'"), r"gone\.toml: cannot be read"),
-        (("size = 7", "base = '../small.toml'"), r"base='\.\./small\.toml': must name a TOML file in this folder"),
-        (("size = 7", "base = 'small.toml'"), "that has no base itself"),
+        (("size = 7", "base = '../small.toml'"), r"base='\.\./small\.toml': must name a TOML file of the same folder"),
+        (("size = 7", "base = 'small.toml'"), "one that has no base itself"),
     ],
 )
 def test_bad_toml_files_are_refused_in_one_line_with_the_key(toml, capsys, change, message):
@@ -161,8 +169,67 @@ def test_a_toml_file_says_only_what_differs_from_its_base(toml, tmp_path):
     learner = Experiment.load(tmp_path / "other.toml").learner
     assert (learner.gamma, learner.tick) == (0.8, 500)  # tables are merged key by key
     toml(TOML.replace("seeds", "seed"))
-    with pytest.raises(ConfigError, match=r"small\.toml: unknown key 'seed'"):
+    with pytest.raises(ConfigError, match=r"small\.toml:\d+: unknown key 'seed'"):
         Experiment.load(tmp_path / "other.toml")
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (("seeds = 2", "seeds = 0"), "seeds = 0"),
+        (("seeds = 2", "seed = 2"), "seed = 2"),
+        (('"a-b"', '"a--b"'), "a--b"),
+        (('"hrm-num"', '\n"hrm-mun"'), "hrm-mun"),
+        (("tick = 500", "alpha = 7"), "alpha = 7"),
+        (("size = 7", "base = '../x.toml'"), "base = "),
+        (('["1a1b"]', '["1a1b wals 0.2"]'), "wals"),
+    ],
+)
+def test_a_message_about_a_toml_file_begins_with_the_line_of_the_culprit(toml, change, place):
+    path = toml(TOML.replace(*change))
+    lines = path.read_text().splitlines()
+    number = 1 + next(k for k, line in enumerate(lines) if place in line)
+    with pytest.raises(ConfigError) as refused:
+        Experiment.load(path)
+    assert str(refused.value).startswith(f"{path}:{number}: ")
+
+
+def test_a_setting_of_the_base_is_blamed_on_the_base(toml, tmp_path):
+    path = toml(TOML.replace("seeds = 2", "seeds = 0"))
+    (tmp_path / "other.toml").write_text('base = "small.toml"\nsteps = 500\n')
+    with pytest.raises(ConfigError, match=rf"^{path}:\d+: seeds=0"):
+        Experiment.load(tmp_path / "other.toml")
+
+
+def test_long_and_short_names_of_kinds_are_the_same_experiment(toml):
+    short = TOML.replace("size = 7", "size = 7\nterminal_rewards = {num = 5}")
+    long = short.replace("{num =", "{numeric =")
+    for name, kind in SHORT_KINDS.items():
+        long = re.sub(rf'("[a-z]+(-rs)?)-{name}"', rf'\1-{kind}"', long)
+    assert long != short
+    one, two = (Plan.of(Experiment.load(toml(text))) for text in (short, long))
+    assert one.to_json() == two.to_json() and one.digest == two.digest
+
+
+@pytest.mark.parametrize(("short", "kind"), SHORT_KINDS.items())
+def test_method_names_may_hold_the_long_name_of_a_kind(short, kind):
+    assert Method.parse(f"crm-rs-{kind}").label == f"crm-rs-{short}"
+    assert Method.parse(f"hrm-{kind}@0.5").label == f"hrm-{short}@0.5"
+
+
+def test_two_names_of_one_kind_are_refused(toml):
+    with pytest.raises(ConfigError, match="'qrm-bool' and 'qrm-boolean' mean the same, and would be run twice"):
+        Experiment.load(toml(TOML.replace('"hrm-num"', '"qrm-boolean"')))
+
+
+def test_suites_are_listed_with_their_sizes_and_without_the_published_data(monkeypatch):
+    monkeypatch.delenv("FASTRM_REFERENCE", raising=False)
+    suites = {suite.name: suite for suite in list_suites()}
+    assert {path.stem for path in (ROOT / "bench").glob("*.toml")} == {*suites}
+    assert all(20 < len(suite.description) <= 76 and suite.description.endswith(".") for suite in suites.values())
+    for name in ("quick", "paper", "beyond"):
+        assert suites[name].runs == Plan.of(Experiment.named(name)).count and not suites[name].needs_reference
+    assert len(suites["icarte"].steps) == 4 and suites["icarte"].needs_reference
 
 
 def test_thresholds_without_multiples_are_refused(toml, tmp_path):
@@ -198,7 +265,7 @@ def test_terminal_rewards_follow_the_exact_threshold_of_each_map(toml):
 def test_a_dry_run_says_how_much_it_would_be(capsys, tmp_path):
     assert main(["run", "quick", "--dry-run", "--out", str(tmp_path / "x.h5")]) == 0
     printed = capsys.readouterr().out
-    assert "144 runs of 200,000 steps" in printed and " s on " in printed
+    assert "= 144 runs\n" in printed and "200 000 a run" in printed and re.search(r"about \d+ s with ", printed)
     assert not list(tmp_path.iterdir())
 
 
@@ -206,16 +273,19 @@ def test_a_dry_run_says_how_much_it_would_be(capsys, tmp_path):
     ("changes", "message"),
     [
         ({"methods": ()}, "no methods: give a list such as"),
-        ({"setups": ("1a1b", "1a1b open")}, "setups: '1a1b' and '1a1b open' are the same"),
-        ({"setups": ("1a1b walls 0.2", "1a1b walls 0.20")}, "are the same"),
-        ({"tasks": ("{a,b}", "{a, b}")}, "tasks: '{a,b}' and '{a, b}' are the same"),
-        ({"methods": ("crm-pot@0.5", "crm-pot@0.50")}, "are the same"),
+        ({"setups": ("1a1b", "1a1b open")}, "setups: '1a1b' and '1a1b open' mean the same"),
+        ({"setups": ("1a1b walls 0.2", "1a1b walls 0.20")}, "mean the same, and would be run twice"),
+        ({"tasks": ("{a,b}", "{a, b}")}, "tasks: '{a,b}' and '{a, b}' mean the same"),
+        ({"methods": ("crm-pot@0.5", "crm-pot@0.50")}, "mean the same, and would be run twice"),
         ({"tasks": ("a-?",)}, "task 'a-?', column 3"),
         ({"setups": ("1a1b mase",)}, "did you mean maze?"),
         ({"terminal_rewards": {"numeric": "R*"}}, "must be a number, or such as '1.1 R*'"),
         ({"slip": 1.5}, "slip=1.5: must be a number from 0 to 1"),
         ({"scale": 0}, "scale=0"),
-        ({"tasks": (), "machine_files": ("x.rm",)}, "names a kind, but machines from files have their own"),
+        (
+            {"tasks": (), "machine_files": ("x.rm",)},
+            "names a kind of reward, but machine_files have their own; write 'crm'",
+        ),
     ],
 )
 def test_new_settings_are_checked_when_an_experiment_is_made(changes, message):

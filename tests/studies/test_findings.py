@@ -34,7 +34,7 @@ def test_methods_read_and_write_their_start():
     for label in ("crm-pot@", "crm-pot@x", "crm-pot@1e5", "crm@0.5@1"):
         with pytest.raises(ConfigError, match="write where values start as in"):
             Method.parse(label)
-    with pytest.raises(ConfigError, match="shaping moves the values themselves; leave out -rs or @1"):
+    with pytest.raises(ConfigError, match=r"-rs \(shaping\) moves the initial values itself; leave out -rs or @1"):
         Method.parse("crm-rs-bool@1")
 
 

@@ -95,6 +95,7 @@ def work(
             reason = str(problem) if isinstance(problem, FastrmError) else f"{type(problem).__name__}: {problem}"
             grid, task, _, _ = plan.coordinates(runs[rows[0]])
             place = f"task {plan.tasks[task][0]} on map {plan.grids[grid][0]} {plan.grids[grid][1]}"
+            reason = reason.removeprefix(f"{plan.source(task)}: ")
             messages = frame["error"].astype(f"S{MAX_ERROR}")
             messages[rows] = " ".join(f"{place}: {reason}".split()).encode("ascii", "replace")[:MAX_ERROR]
             frame["error"] = messages.astype(f"S{max(len(message) for message in messages)}")

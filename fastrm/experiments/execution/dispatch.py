@@ -116,7 +116,7 @@ def compute(isolation: str, means: Means, job: Job) -> None:
                 return
             losses, fruitless = losses + 1, 0 if job.left.sum() < before else fruitless + 1
             if fruitless == MOST_FRUITLESS:
-                raise RunError(f"{loss}, {fruitless} times without a batch between; {_CURE}") from None
+                raise RunError(f"{loss}, {fruitless} times in a row before a batch was finished; {_CURE}") from None
             warnings.warn(f"{loss}; new ones go on with what is left", FastrmWarning, stacklevel=3)
         except ConfigError as problem:  # the address was good once
             if not losses:
