@@ -1,36 +1,19 @@
-"""``python -m fastrm.bench``: one command per module, imported when it is asked for."""
+"""``fastrm`` and ``python -m fastrm.bench``: one command per module, imported when it is asked for."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import logging
 import os
 import re
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import fastrm
-from fastrm.bench.console import BAD_INPUT, FAILED, KILLED
-from fastrm.errors import FastrmError, FastrmWarning, RunError, printable
-
-COMMANDS = {
-    "run": "run an experiment, or go on with it; without a command: run paper --report",
-    "claims": "what a result file says about the claims of the paper, and why",
-    "findings": "how often and how fast each kind of reward leads to shortest paths, by start of the values",
-    "plot": "the figures of a result file, and a summary as CSV",
-    "draw": "a machine, a map, or a learned policy as a picture; machines also as DOT and Mermaid",
-    "replay": "a run of a result file again: what it learned as a picture, a film, tables or a page",
-    "play": "walk a map with the arrow keys and see label, machine state and reward",
-    "parity": "our curves and optima beside those published with the reference implementation",
-    "info": "what a result file holds and where it came from",
-    "merge": "join the files of shards",
-    "check": "does the optimal policy take a shortest path? witness and thresholds",
-    "speed": "steps per second of every kernel, beside hand-written C and naive Python",
-}
-"""Name and one line of help; the module of the same name adds the arguments and runs."""
+from fastrm.bench.commands import COMMANDS, MODULE, SCRIPT, examples, overview
+from fastrm.bench.console import BAD_INPUT, FAILED, KILLED, say
+from fastrm.bench.messages import messages_in_one_line
+from fastrm.errors import FastrmError, RunError, did_you_mean, printable
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,80 +24,70 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: {shown} (see {self.prog} --help)\n")
 
 
-def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+class _MainParser(_Parser):
+    """The parser of the whole program, whose help is grouped by what people want to do."""
+
+    def format_help(self) -> str:
+        return overview(self.prog)
+
+
+def build_parser(chosen: str | None, program: str = SCRIPT) -> argparse.ArgumentParser:
     """Build the parser; only the module of the chosen command is imported."""
-    parser = _Parser(prog="python -m fastrm.bench", description="Reward-machine learning at the speed of C.")
+    parser = _MainParser(prog=program)
     parser.add_argument("--version", action="version", version=f"fastrm {fastrm.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, line in COMMANDS.items():
-        command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for name, about in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            description=f"{about.purpose[0].upper()}{about.purpose[1:]}.",
+            epilog=examples(name, program),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if name == chosen:
             importlib.import_module(f"fastrm.bench.{name}").add_arguments(command)
+            command.add_argument("-v", "--verbose", action="store_true", help="log what happens on standard error")
     return parser
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit code."""
-    given = list(sys.argv[1:] if words is None else words) or ["run", "paper", "--report"]
+def main(words: Sequence[str] | None = None, program: str = SCRIPT) -> int:
+    """Run one command; return the exit code.
+
+    `program` is how it was started: alone, the installed script shows its help and the module reproduces the paper.
+    """
+    code = 0
+    try:
+        try:
+            code = _run(list(sys.argv[1:] if words is None else words), program)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):  # rich turns one into the other
+            raise
+    return code
+
+
+def _run(given: list[str], program: str) -> int:
+    given = given or (["reproduce"] if program == MODULE else ["--help"])
+    if given[0] == "help":
+        given = [*given[1:2], "--help"]
     chosen = next((word for word in given if not word.startswith("-")), None)
-    parser = build_parser(chosen)
+    parser = build_parser(chosen, program)
+    if chosen is not None and chosen not in COMMANDS:
+        parser.error(f"no command {chosen!r:.60}{did_you_mean(chosen, COMMANDS)}; there are {', '.join(COMMANDS)}")
     arguments = parser.parse_args(given)
     if arguments.command is None:
         parser.error("name a command")
     try:
-        with _warnings_in_one_line(), _compiling_said_once():
+        with messages_in_one_line(verbose=arguments.verbose):
             return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
-        sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
+        say(str(problem))
         return FAILED if isinstance(problem, RunError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-
-
-@contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    """Show our own warnings as we show errors; where they were raised is nothing to a user of the shell."""
-    original = warnings.formatwarning
-
-    def show(
-        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
-    ) -> str:
-        if issubclass(category, FastrmWarning):
-            return f"fastrm: {message}\n"
-        return original(message, category, filename, lineno, line)
-
-    warnings.formatwarning = show
-    try:
-        yield
-    finally:
-        warnings.formatwarning = original
-
-
-@contextmanager
-def _compiling_said_once() -> Iterator[None]:
-    """Tell a person, not a log, why the first command takes a while."""
-    log = logging.getLogger("fastrm.kernels")
-    said: list[logging.LogRecord] = []
-
-    def tell(record: logging.LogRecord) -> bool:
-        if not said:
-            sys.stderr.write(f"fastrm: {record.getMessage()}\n")
-        said.append(record)
-        return False
-
-    before = log.level
-    if sys.stderr.isatty():
-        log.addFilter(tell)
-        log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeFilter(tell)
-        log.setLevel(before)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(program=MODULE))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
+import logging
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from fastrm.bench.console import FAILED, add_json, print_json
 from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
 from fastrm.errors import printable
 from fastrm.worlds import FLOOR, START, WALL, GridMap
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fastrm.exact import Check
     from fastrm.learners import HrmFixedPoint
 
+_log = logging.getLogger("fastrm.bench")
 MAX_DRAWN = 80
 COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
 MARKS, ASCII_MARKS = "•@!", "*@!"
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
     parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,13 +47,15 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem = compile(grid, machine, arguments.profile, arguments.metric)
+        _log.info("compiled %r", problem)
         report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
+    _log.info("decided: %s", report.guarantee.verdict)
     messages = [str(warning.message) for warning in caught]
     if arguments.json:
-        print(json.dumps(_plain(as_dict(report, hrm, messages)), indent=1))  # noqa: T201
+        print_json(as_dict(report, hrm, messages))
     else:
         print_check(grid, report, hrm, messages)
-    return 0
+    return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
 
 
 def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
@@ -167,12 +171,3 @@ def _marks(encoding: str) -> str:
     except UnicodeEncodeError:
         return ASCII_MARKS
     return MARKS
-
-
-def _plain(value: Any) -> Any:
-    """Make infinities and NaN strings: JSON has none."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

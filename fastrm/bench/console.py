@@ -1,13 +1,21 @@
-"""What commands share in the terminal: tables, summaries of results, progress."""
+"""What commands share in the terminal: lines on standard error, tables, JSON, summaries of results."""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import json
 import math
+import shutil
 import sys
+import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fastrm.errors import ConfigError, printable
 
@@ -22,6 +30,72 @@ LEFT = ("setup", "machine", "task", "method", "map", "algorithm")
 """Columns of words."""
 
 
+def add_json(parser: argparse.ArgumentParser, help: str = "print JSON on standard output, for programs") -> None:
+    """Add the flag that makes a command print JSON on standard output, and nothing else there."""
+    parser.add_argument("--json", action="store_true", help=help)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that silences all but errors."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def say(text: str) -> None:
+    """Write a line on standard error; where nobody reads it any more, work goes on without."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(f"fastrm: {printable(text)}\n")
+
+
+def print_json(value: Any) -> None:
+    """Write a value as JSON on standard output."""
+    sys.stdout.write(as_json(value))
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON; named tuples and dataclasses become tables, infinities and NaN strings: JSON has none.
+
+    >>> print(as_json({"a": math.inf}), end="")
+    {
+     "a": "inf"
+    }
+    """
+    return json.dumps(_plain(value), indent=1) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def spaced(count: int) -> str:
+    """Write a whole number with a space between thousands.
+
+    >>> spaced(1200)
+    '1 200'
+    """
+    return f"{count:,}".replace(",", " ")
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1 200 runs')
+    """
+    return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def new_table(title: str, *columns: str) -> Table:
     """Make a table: the first column and columns of words on the left, numbers on the right."""
     from rich.table import Table
@@ -32,19 +106,38 @@ def new_table(title: str, *columns: str) -> Table:
     return table
 
 
+def print_pairs(pairs: Mapping[str, str]) -> None:
+    """Print names and values side by side, as wide as the terminal; long values go on below themselves."""
+    indent = max(map(len, pairs)) + 4
+    width = max(shutil.get_terminal_size().columns - indent, 20)
+    for name, value in pairs.items():
+        lines = textwrap.wrap(printable(value), width, break_long_words=False, break_on_hyphens=False) or [""]
+        sys.stdout.write(f"  {name}".ljust(indent) + f"\n{'':{indent}}".join(lines) + "\n")
+
+
 def print_summary(results: Results) -> None:
     """Print medians per setup, task and method."""
     from rich.console import Console
     from rich.markup import escape
 
     console = Console(highlight=False, emoji=False)
-    console.print(f"{results!r} in {printable(str(results.path))}", markup=False, soft_wrap=True)
+    console.print(state_of(results), markup=False, soft_wrap=True)
     if not results.runs:
         return
     say_failures(results)
     failed = results["error"] != ""
     more = ["failed"] if failed.any() else []
-    table = new_table("medians", "setup", "task", "method", "runs", *more, "settled", "to 90 %", "shortest")
+    table = new_table(
+        "medians; shortest: share of runs that end with a shortest path",
+        "setup",
+        "task",
+        "method",
+        "runs",
+        *more,
+        "settled",
+        "to 90 %",
+        "shortest",
+    )
     where = list(zip(*(results[name].tolist() for name in ("setup", "task", "label")), strict=True))
     failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
     for row in results.summary():
@@ -57,11 +150,18 @@ def print_summary(results: Results) -> None:
     console.print(table)
 
 
+def state_of(results: Results) -> str:
+    """Say what a result file is of, how many runs it holds and whether these are all."""
+    name, count = json.loads(results.attributes["experiment"])["name"], results.plan.count
+    state = "complete" if results.complete else "with failures" if results.runs == count else "unfinished"
+    return printable(f"{name}: {spaced(results.runs)} of {spaced(count)} runs ({state}), in {results.path}")
+
+
 def say_failures(results: Results) -> bool:
     """Say on standard error how many runs failed, and why the first did; return whether any did."""
     failed = results["error"] != ""
     if failed.any():
-        sys.stderr.write(f"fastrm: {results.path}: {failed.sum()} runs failed; the first: {_first(results)}\n")
+        say(f"{results.path}: {counted(int(failed.sum()), 'run')} failed; the first: {_first(results)}")
     return bool(failed.any())
 
 
@@ -91,53 +191,4 @@ def show_score(score: float) -> str:
 
 def show_steps(steps: float) -> str:
     """Write a number of steps, or that it is never reached."""
-    return "never" if math.isinf(steps) else f"{steps:,.0f}"
-
-
-def say_what_is_left() -> Callable[[Any], None]:
-    """Return a report that writes a line at the start and after every tenth of the work."""
-    said = [-1]
-
-    def report(progress: Any) -> None:
-        tenth = 10 * progress.runs_done // progress.runs
-        if not progress.runs_done:
-            sys.stderr.write(f"fastrm: {progress.runs} runs to do, {progress.before} done before\n")
-        elif tenth > said[0] and tenth < 10:
-            left = progress.seconds * (progress.runs - progress.runs_done) / progress.runs_done
-            sys.stderr.write(f"fastrm: {progress.runs_done} of {progress.runs} runs, about {left:.0f} s left\n")
-        said[0] = tenth
-
-    return report
-
-
-@contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
-    """Show runs, steps a second and time left while standard error is a terminal."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        yield say_what_is_left()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
-        TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=None, rate="")
-
-        def report(progress: Any) -> None:
-            rate = progress.runs_done * progress.steps / max(progress.seconds, 1e-9)
-            bar.update(task, total=progress.runs, completed=progress.runs_done, rate=f"{rate / 1e6:.0f} M steps/s")
-
-        yield report
+    return "never" if math.isinf(steps) else spaced(round(steps))

@@ -6,9 +6,9 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fastrm.bench.console import refuse_if_all_failed, say_failures
+from fastrm.bench.console import add_json, print_json, refuse_if_all_failed, say, say_failures, state_of
 from fastrm.errors import printable
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("file", metavar="FILE", help="a result file, such as that of suite beyond")
-    parser.add_argument("--by-task", action="store_true", help="tell tasks apart")
-    parser.add_argument("--no-exact", action="store_true", help="leave out the verdicts, which take a while")
+    parser.add_argument("--by-task", action="store_true", help="a row per task, instead of all tasks together")
+    parser.add_argument("--no-exact", action="store_true", help="leave out the exact verdicts, which take a while")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,11 +35,28 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_if_all_failed(results)
     say_failures(results)
     if not results.complete:
-        sys.stderr.write(f"fastrm: {printable(arguments.file)}: {results!r}; told from the runs that are there\n")
+        say(f"{state_of(results)}; told from the runs that are there")
+    if arguments.json:
+        print_json(as_dict(results, by_task=arguments.by_task, exact=not arguments.no_exact))
+        return 0
     for part in tables(results, by_task=arguments.by_task, exact=not arguments.no_exact):
         sys.stdout.write(part)
         sys.stdout.flush()
     return 0
+
+
+def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict[str, Any]:
+    """Return the findings for programs."""
+    from fastrm.studies import agreement, certified, differences, sweep, verdicts
+
+    found: dict[str, Any] = {
+        "sweep": list(sweep(results, tasks=by_task)),
+        "differences": list(differences(results, PAIRS)),
+    }
+    if exact and not results.plan.slip:
+        known = verdicts(results.plan)
+        found |= {"certified": list(certified(results.plan, known)), "agreement": list(agreement(results, known))}
+    return found
 
 
 def tables(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fastrm.machines import KINDS, RewardMachine, find_machine
+from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
 from fastrm.worlds import GridMap, find_grid
 
 
@@ -17,13 +17,22 @@ def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that go with setups and tasks."""
-    parser.add_argument("--size", type=int, help="side of a generated map (default 41)")
-    parser.add_argument("--seed", type=int, help="seed of a generated map (default 0)")
-    parser.add_argument("--kind", choices=KINDS, help="kind of a task's machine (default boolean)")
-    parser.add_argument("--terminal-reward", type=float, metavar="R", help="terminal reward of a task's machine")
-    parser.add_argument("--closer", choices=("nearest", "any"), help="numeric-boolean: closer to what")
+    parser.add_argument("--size", type=int, metavar="N", help="side of a generated map (default 41)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of a generated map (default 0)")
+    kinds = ", ".join(f"{kind} ({short})" for short, kind in SHORT_KINDS.items())
+    parser.add_argument(
+        "--kind", metavar="KIND", choices=[*SHORT_KINDS.values(), *SHORT_KINDS],
+        help=f"what a task pays on the way: {kinds}; default boolean",
+    )  # fmt: skip
+    parser.add_argument("--terminal-reward", type=float, metavar="R", help="what completing a task pays")
+    parser.add_argument(
+        "--closer", choices=("nearest", "any"), help="kind numeric-boolean: pay for nearing the nearest target, or any"
+    )
     parser.add_argument("--profile", default="clean", help="clean (default), icarte2022, or such as 'clean + prune'")
-    parser.add_argument("--metric", choices=("manhattan", "geodesic"), default="manhattan", help="what d(x) measures")
+    parser.add_argument(
+        "--metric", choices=("manhattan", "geodesic"), default="manhattan",
+        help="distances: rows plus columns (manhattan, the default), or steps around walls (geodesic)",
+    )  # fmt: skip
 
 
 def read_map(arguments: argparse.Namespace) -> GridMap:

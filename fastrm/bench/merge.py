@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fastrm.bench.console import print_summary
+from fastrm.bench.console import add_quiet, print_summary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("parts", metavar="PART", nargs="+", type=Path, help="result files of shards")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the joined file")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Join the files."""
     from fastrm.experiments import merge
 
-    print_summary(merge(arguments.parts, arguments.out))
+    results = merge(arguments.parts, arguments.out)
+    if not arguments.quiet:
+        print_summary(results)
     return 0

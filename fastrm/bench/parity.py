@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastrm.bench.console import FAILED, INTERRUPTED, new_table, progress_bar
-from fastrm.errors import ConfigError
+from fastrm.bench.console import FAILED, INTERRUPTED, add_json, add_quiet, new_table, print_json, say
+from fastrm.bench.progress import progress_bar
+from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from fastrm.studies import Comparison, Curves, Optimum, Speed
@@ -22,11 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--reference", metavar="DIR", help="folder of the published data (default: FASTRM_REFERENCE)")
     parser.add_argument(
-        "--out", type=Path, default=Path("results/parity"), metavar="DIR", help="default results/parity"
-    )
+        "--out", type=Path, default=Path("results/parity"), metavar="DIR",
+        help="folder for our runs, a table and a figure (default results/parity)",
+    )  # fmt: skip
     parser.add_argument("--runs", type=int, default=60, metavar="N", help="our runs per curve (default 60)")
-    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: all cores)")
-    parser.add_argument("--ablation", action="store_true", help="switch off one quirk of icarte2022 after the other")
+    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
+    parser.add_argument("--ablation", action="store_true", help="switch off one quirk of profile icarte2022 at a time")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.pictures import have_matplotlib, parity_curves, save
     from fastrm.studies import PARITY_PROFILE, check_folder, compare_optima, compare_speeds, rejected
 
+    if arguments.json and arguments.ablation:
+        raise ConfigError("--json and --ablation do not go together; the table of --ablation is Markdown")
     folder = reference_folder(arguments.reference)
     check_folder(folder)
     optima = compare_optima(folder)
@@ -47,16 +53,21 @@ def run(arguments: argparse.Namespace) -> int:
             return ablate(folder, arguments)
         curves = compute(folder, arguments, PARITY_PROFILE)
     except Interrupted as stop:
-        sys.stderr.write(f"fastrm: {stop}\n")
+        say(str(stop))
         return INTERRUPTED
     comparisons = [one for curve in curves for one in curve.compare()]
-    print_optima(optima)
-    print_parity(curves, comparisons)
     write_table(arguments.out / "parity.csv", comparisons)
-    if have_matplotlib():
-        save(parity_curves(curves), arguments.out / "parity.png")
-        sys.stdout.write(f"both curves in {arguments.out / 'parity.png'}\n")
-    print_speeds(compare_speeds(folder))
+    figure = arguments.out / "parity.png" if have_matplotlib() else None
+    if figure is not None:
+        save(parity_curves(curves), figure)
+    if arguments.json:
+        report = {"optima": optima, "comparisons": comparisons, "rejected": rejected(comparisons)}
+        print_json({**report, "speeds": compare_speeds(folder), "figure": figure})
+    elif not arguments.quiet:
+        print_optima(optima)
+        print_parity(curves, comparisons)
+        sys.stdout.write(f"both curves in {printable(str(figure))}\n" if figure else "")
+        print_speeds(compare_speeds(folder))
     return FAILED if rejected(comparisons) else 0
 
 
@@ -68,7 +79,7 @@ def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[C
     results = {}
     for domain, experiment in parity_experiments(folder, arguments.runs, profile).items():
         out = arguments.out / f"{domain}{'' if profile == PARITY_PROFILE else '-' + profile.replace(' ', '')}.h5"
-        with progress_bar(quiet=False) as report:
+        with progress_bar(quiet=arguments.quiet) as report:
             results[domain] = run_plan(Plan.of(experiment), out, workers=arguments.workers, report=report)
     return load_curves(folder, results)
 

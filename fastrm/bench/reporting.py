@@ -9,18 +9,21 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastrm.bench.console import say, state_of
 from fastrm.errors import ConfigError, FastrmError, printable
 
 if TYPE_CHECKING:
     from fastrm.results import Results
     from fastrm.studies import Claim
 
+_log = logging.getLogger("fastrm.bench")
 KEPT = "report.json"
 
 
@@ -42,6 +45,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
 
     made_from = _made_from(results)
     report = _read(folder, made_from)
+    _log.info("report in %s: %s", folder, "made before" if report else "drawing figures, judging claims or findings")
     if report is None:
         report = _make(results, folder, made_from, quiet)
     if quiet:
@@ -49,7 +53,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     if report.claims:
         print_claims([Judged(str(results.path), results.complete, report.claims)])
     sys.stdout.write(report.findings)
-    sys.stdout.write(f"{results!r} in {printable(str(results.path))}\n")
+    sys.stdout.write(f"{state_of(results)}\n")
     sys.stdout.write(f"{', '.join(report.files)} in {printable(str(folder))}\n" if report.files else "")
 
 
@@ -67,7 +71,7 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
         files += draw(results, folder, quiet=quiet)
     except ConfigError as problem:
         is_whole = False
-        sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
+        say(str(problem))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(method.optimism is not None for method in results.plan.methods):
@@ -83,9 +87,9 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
             (folder / KEPT).write_text(json.dumps({"made_from": made_from, "hashes": hashes, **asdict(report)}))
         return report
     except FastrmError as problem:
-        sys.stderr.write(f"fastrm: {printable(str(problem))}\n")
+        say(str(problem))
     except OSError as problem:
-        sys.stderr.write(f"fastrm: {printable(str(folder))}: cannot be written: {problem.strerror or problem}\n")
+        say(f"{folder}: cannot be written: {problem.strerror or problem}")
     return Report(tuple(path.name for path in files))
 
 

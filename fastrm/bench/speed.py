@@ -3,42 +3,54 @@
 from __future__ import annotations
 
 import argparse
-import json
+import logging
 from pathlib import Path
 from typing import Any
 
-from fastrm.bench.console import new_table
+from fastrm.bench.console import add_json, add_quiet, as_json, new_table, print_json
 from fastrm.errors import ConfigError
+
+_log = logging.getLogger("fastrm.bench")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures to FILE")
-    parser.add_argument("--repeats", metavar="N", type=int, default=7, help="repeats, the best counts (default 7)")
-    parser.add_argument("--steps", metavar="N", type=int, default=2_000_000, help="steps a repeat (default 2000000)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=7, help="repeats; the best one counts (default 7)")
+    parser.add_argument("--steps", metavar="N", type=int, default=2_000_000, help="steps of a repeat (default 2000000)")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="also write the figures to FILE, as JSON")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print and write."""
     if arguments.repeats < 1 or arguments.steps < 10_000:
         raise ConfigError("--repeats must be at least 1 and --steps at least 10000")
-    if arguments.json is not None:
+    if arguments.out is not None:
         try:
-            with arguments.json.open("a"):
+            with arguments.out.open("a"):  # better now than after two minutes
                 pass
         except OSError as problem:
-            raise ConfigError(f"--json {arguments.json}: cannot be written: {problem.strerror or problem}") from None
+            raise ConfigError(f"--out {arguments.out}: cannot be written: {problem.strerror or problem}") from None
     from rich.console import Console
 
     from fastrm.bench import measure  # numba is imported only now
     from fastrm.results import describe_machine
 
-    with Console(stderr=True).status("measuring") as status:
-        figures = measure.everything(arguments.steps, arguments.repeats, status.update)
+    with Console(stderr=True, quiet=arguments.quiet).status("measuring") as status:
+
+        def tell(what: str) -> None:
+            _log.info("%s", what)
+            status.update(what)
+
+        figures = measure.everything(arguments.steps, arguments.repeats, tell)
     report = {"machine": describe_machine(), **figures}
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    print_speed(report)
+    if arguments.out is not None:
+        arguments.out.write_text(as_json(report))
+    if arguments.json:
+        print_json(report)
+    elif not arguments.quiet:
+        print_speed(report)
     return 0
 
 

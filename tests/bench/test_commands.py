@@ -47,7 +47,7 @@ def test_check_works_for_machines_of_the_reference(capsys, reference):
         (["check", "1a1b", "a-b", "--gamma", "0"], "gamma=0"),
         (["check", "1a1b", "a-b", "--size", "1"], "size=1"),
         (["check", "1a1b", "a", "--kind", "numeric-boolean", "--gamma", "1"], "gamma=1: a loop"),
-        (["speed", "--json", "/nowhere/at/all.json"], "cannot be written: No such file"),
+        (["speed", "--out", "/nowhere/at/all.json"], "cannot be written: No such file"),
         (["speed", "--repeats", "0"], "--repeats must be at least 1"),
     ],
 )
@@ -83,7 +83,7 @@ def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeyp
     monkeypatch.setattr(measure, "STATES", (1, 4))
     monkeypatch.setattr(measure, "NAIVE_STEPS", 200)
     monkeypatch.setattr(measure, "cold_compile_seconds", lambda: dict.fromkeys(("qrm", "crm", "hrm"), 0.0))
-    assert main(["speed", "--steps", "40000", "--repeats", "1", "--json", str(tmp_path / "speed.json")]) == 0
+    assert main(["speed", "--steps", "40000", "--repeats", "1", "--out", str(tmp_path / "speed.json")]) == 0
     report = json.loads((tmp_path / "speed.json").read_text())
     assert [(row["algo"], row["kind"]) for row in report["kernels"]][::3] == [
         ("qrm", "boolean"), ("crm", "boolean"), ("hrm", "boolean"),
@@ -91,3 +91,5 @@ def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeyp
     assert all(row["steps_per_s"] > 0 and row["vs_naive"] > 1 for row in report["kernels"])
     assert set(report) == {"machine", "kernels", "growth", "scaling", "cold_compile_s", "vector_environment"}
     assert "M steps/s" in capsys.readouterr().out
+    assert main(["speed", "--steps", "40000", "--repeats", "1", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == set(report)

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from fastrm import Experiment, LearnerConfig, load, run
-from fastrm.bench.__main__ import _compiling_said_once, main
+from fastrm.bench.__main__ import main
 from fastrm.bench.console import print_summary
+from fastrm.bench.messages import messages_in_one_line
 from fastrm.experiments import Plan
 from fastrm.pictures import figures_of, have_matplotlib, save
 
@@ -56,7 +57,7 @@ def test_the_summary_shows_odd_names_as_text(odd_results, capsys):
 
 def test_info_shows_odd_names_as_text(odd_results, capsys):
     assert main(["info", str(odd_results)]) == 0
-    check_said(capsys.readouterr(), "<Results x\\x1b[2J\\x07\\u202e[/x][red] :smile:")
+    check_said(capsys.readouterr(), "what      x\\x1b[2J\\x07\\u202e[/x][red] :smile:")
 
 
 @pytest.mark.parametrize(
@@ -110,8 +111,8 @@ def test_figures_show_odd_names_as_text_and_stay_in_their_folder(odd_results, tm
 @pytest.mark.parametrize(("is_terminal", "lines"), [(True, 1), (False, 0)])
 def test_a_person_is_told_once_that_kernels_are_compiled(is_terminal, lines, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
-    with _compiling_said_once():
+    with messages_in_one_line():
         for _ in range(3):
             logging.getLogger("fastrm.kernels").info("compiling kernels, once; this takes some seconds")
     logging.getLogger("fastrm.kernels").info("nobody listens")
-    assert capsys.readouterr().err == "fastrm: compiling kernels, once; this takes some seconds\n" * lines
+    assert capsys.readouterr().err == "fastrm: compiling kernels (once); this takes some seconds\n" * lines

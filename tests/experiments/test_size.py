@@ -32,7 +32,7 @@ def test_a_forecast_tells_the_memory_and_heeds_the_number_of_workers(tmp_path, c
     toml.write_text('setups = ["1a"]\nsize = 201\ntasks = ["a"]\nmethods = ["crm-bool"]\nseeds = 20\nsteps = 20000\n')
     assert main(["run", str(toml), "--dry-run", "-j", "1"]) == 0
     said = capsys.readouterr().out
-    assert "on 1 cores, 106 MB of memory for what is learned" in said
+    assert "with 1 worker on 1 core\n" in said and "about 106 MB for what is learned" in said
 
 
 def test_a_forecast_shows_names_as_they_are_and_refuses_odd_workers(tmp_path, capsys):
