@@ -54,7 +54,7 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     if problem is not None:
         check_problem(problem)
         if settings:
-            raise ConfigError(f"{', '.join(settings)}: is settled in the problem that is given; leave it out")
+            raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
         return problem
     grid, machine = settings.get("grid", "2a2b2c"), settings.get("machine", "a-b-c")
     if isinstance(grid, GridMap):
@@ -91,7 +91,7 @@ def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Arra
 def _refuse(settings: dict[str, Any], names: Sequence[str], what: str) -> None:
     for name in names:
         if settings.get(name) is not None:
-            raise ConfigError(f"{name} goes with a {what} that is named, not with one that is given")
+            raise ConfigError(f"{name} goes with a {what} given by name or file, not with an object; leave it out")
 
 
 def office(settings: dict[str, Any]) -> dict[str, Any]:

@@ -205,7 +205,7 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> Learne
     fields = LearnerConfig.__dataclass_fields__
     for name in settings:
         if name in ("profile", "metric", "slip"):
-            raise ConfigError(f"{name}: is settled when compiling: fastrm.compile(grid, machine, {name}=...)")
+            raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
         check_known(name, fields)
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")

@@ -124,7 +124,7 @@ class Lock:
         try:
             self._take()
         except StoreError as problem:
-            raise DiskError(f"{problem}; {self.path.name} was removed during this run, which saves no more") from None
+            raise DiskError(f"{problem}; {self.path.name} was removed during this run; start again") from None
 
     def release(self) -> None:
         """Remove the lock file, if it is still this lock's, and let go."""
@@ -152,7 +152,7 @@ class Lock:
                         os.close(descriptor)
                 if self._descriptor >= 0:
                     return
-            raise StoreError(f"{self.target}: others take and leave its lock all the time; choose another file")
+            raise StoreError(f"{self.target}: other programs lock it again and again; choose another file")
         except OSError as problem:
             if self._descriptor >= 0:
                 self.release()

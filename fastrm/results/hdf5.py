@@ -101,7 +101,7 @@ def _sources(count: int, parts: Sequence[Columns]) -> Array:
     for k, part in enumerate(parts):
         runs, fine = part["run"], part["error"] == b""
         if len(runs) and not (runs.min() >= 0 and runs.max() < count):
-            raise StoreError("a part names runs that the experiment does not have")
+            raise StoreError("a part names runs that the experiment does not have; the parts do not belong together")
         for other in np.unique(source[runs[good[runs] & fine]]):
             _check_equal(part, parts[other], runs[good[runs] & fine & (source[runs] == other)])
         taken = runs[~good[runs]]

@@ -158,11 +158,14 @@ def test_vector_environments_are_made_by_name():
         (lambda: RewardMachineVectorEnv(1, **SMALL).step([1.0]), "actions: must be 1 whole numbers"),
         (lambda: RewardMachineEnv(**SMALL).step(1), "no episode is on"),
         (lambda: RewardMachineEnv(**SMALL, episode_limt=3), r"episode_limt: no such setting"),
-        (lambda: RewardMachineEnv(grid=GridMap.generate("1a"), size=9), "size goes with a grid that is named"),
+        (
+            lambda: RewardMachineEnv(grid=GridMap.generate("1a"), size=9),
+            "size goes with a grid given by name or file, not with an object; leave it out",
+        ),
         (lambda: RewardMachineEnv(machine=RewardMachine.sequence("a"), kind="numeric"), "kind goes with a machine"),
         (
             lambda: RewardMachineEnv(compile(GridMap.generate("1a"), RewardMachine.sequence("a")), size=3),
-            "size: is settled in the problem that is given",
+            "size: a compiled problem has its own; leave it out",
         ),
         (lambda: RewardMachineEnv(machine=5), "machine=5: must be"),
         (lambda: RewardMachineVectorEnv(2, **SMALL).reset(options={"reset_mask": [True]}), "reset_mask: must be 2"),

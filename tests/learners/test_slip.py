@@ -213,7 +213,7 @@ def test_questions_about_certain_paths_are_refused_where_moves_slip():
     for slip in (-0.1, 1.1, "some", float("nan")):
         with pytest.raises(ConfigError, match="slip="):
             compile(GridMap.generate("1a", size=7, seed=1), RewardMachine.sequence("a"), slip=slip)
-    with pytest.raises(ConfigError, match="slip: is settled when compiling"):
+    with pytest.raises(ConfigError, match="slip: belongs to the problem"):
         train(problem, slip=0.2)
 
 

@@ -46,7 +46,8 @@ def test_worker_processes_that_die_again_and_again_end_the_run_in_one_line(tmp_p
     with (
         pytest.warns(FastrmWarning, match="new ones go on"),
         pytest.raises(
-            RunError, match=r"workers were lost .* 3 times without a batch between; finished batches are saved"
+            RunError,
+            match=r"workers were lost .* 3 times in a row before a batch was finished; finished batches",
         ),
     ):
         run(experiment(), path, workers=1, isolation="process")
