@@ -208,7 +208,13 @@ def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float
     axis.set_title(title, pad=3, parse_math=False, fontsize=size)
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
     axis.set_xscale("log")
-    axis.set_xlim(steps[0], steps[-1] * (1.02 if len(steps) > 1 else 10))
+    first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)
+    axis.set_xlim(first, last)
+    if last < 12 * first:  # hardly more than a decade, in which powers of ten are too few and all digits too many
+        marks = [digit * 10**power for power in range(17) for digit in (1, 2, 5)]
+        shown = [mark for mark in marks if first <= mark <= last] or [first, int(steps[-1])]
+        axis.set_xticks(shown, [f"{mark:,}".replace(",", " ") for mark in shown])
+        axis.set_xticks([], minor=True)
     axis.set_ylim(0, top)
     axis.set_yticks(np.arange(0, 1.01, 0.25))
 

@@ -244,12 +244,18 @@ def put_title(figure: Figure, title: str) -> None:
 
 
 def wrapped(title: str, width: float) -> list[str]:
-    """Break a title into lines that fit into a width in inches."""
+    """Break a title into lines, of about equal length, that fit into a width in inches."""
     title = printable(title)
-    room = len(title)
-    while room > 20 and any(text_width(part, TITLE_SIZE) > width - 0.2 for part in textwrap.wrap(title, room)):
+
+    def lines(room: int) -> list[str]:
+        return textwrap.wrap(title, room, break_on_hyphens=False)
+
+    room = max(len(title), 1)
+    while room > 20 and any(text_width(part, TITLE_SIZE) > width - 0.2 for part in lines(room)):
         room -= 1
-    return textwrap.wrap(title, max(room, 1))
+    while room > 1 and len(lines(room - 1)) == len(lines(room)):
+        room -= 1
+    return lines(room)
 
 
 def text_width(text: str, size: float) -> float:

@@ -78,6 +78,20 @@ def test_steps_begin_where_a_run_has_a_score(tmp_path):
     assert learning_curves(never).axes[0].get_xlim()[0] == 50_000
 
 
+@pytest.mark.parametrize("ticks", [(2, 19), (11, 17), (18, 19), (0, 9), (0, 19), (19, 19)])
+def test_numbers_of_steps_do_not_overlap_and_some_are_there(tmp_path, ticks):
+    results = made(tmp_path, tasks=("a",), methods=("crm-num",), learner=LearnerConfig(tick=50_000))
+    scores, steps = results["score"].copy(), results["step"][: ticks[1] + 1]
+    scores[:, : ticks[0]] = np.nan
+    some = replace(results, loaded={**results.columns, "score": scores[:, : ticks[1] + 1], "step": steps})
+    figure = learning_curves(some, width=3.5)
+    FigureCanvasAgg(figure).draw()
+    labels = [label for label in figure.axes[0].get_xticklabels(which="both") if label.get_text()]
+    low, high = figure.axes[0].get_xlim()
+    drawn = [label.get_window_extent() for label in labels if low <= label.get_position()[0] <= high]
+    assert drawn and not any(one.overlaps(two) for one, two in itertools.combinations(drawn, 2))
+
+
 @pytest.mark.parametrize(("count", "bands", "drawn"), [(3, None, 3), (4, None, 0), (4, True, 4), (3, False, 0)])
 def test_bands_are_drawn_where_there_are_few_methods_or_on_demand(tmp_path, count, bands, drawn):
     results = made(tmp_path, methods=METHODS[:count])
