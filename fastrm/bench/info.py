@@ -62,7 +62,8 @@ def in_words(results: Results) -> dict[str, str]:
     """Return what people ask first, name by name."""
     about, plan = results.attributes, results.plan
     failed = results["error"] != ""
-    ticks = f"{spaced(plan.ticks)} ticks of {spaced(plan.learner.tick)}"
+    tick = plan.learner.tick
+    ticks = f"{spaced(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {spaced(tick)}")
     found = {
         "what": state_of(results),
         "when": f"{_time(_text(about, 'started'))} to {_time(_text(about, 'ended'))}",

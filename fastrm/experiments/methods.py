@@ -27,6 +27,8 @@ class Method:
     0.5
     >>> Method.parse("crm-numeric-boolean").label
     'crm-num-bool'
+    >>> Method.parse("q-lambda-num-bool").algo
+    'q-lambda'
     """
 
     algo: str
@@ -58,10 +60,11 @@ class Method:
                 f"method {shown(label)}: after @ comes where initial values lie between the smallest (0) and "
                 f"the largest (1) true value, as in {printable(name[:40])}@0.5"
             )
-        algo, _, rest = name.partition("-")
-        shaping = rest == "rs" or rest.startswith("rs-")
-        kind = rest.removeprefix("rs").removeprefix("-") if shaping else rest
-        if kind and kind not in (*SHORT_KINDS, *KINDS):
+        kind = max((k for k in (*SHORT_KINDS, *KINDS) if name.endswith(f"-{k}")), key=len, default="")
+        rest = name.removesuffix(f"-{kind}")
+        algo = rest.removesuffix("-rs")
+        shaping, known = algo != rest, registry.names()
+        if algo not in known and algo.partition("-")[0] in known:  # such as crm-nmu
             raise _unknown(label)
         if at and shaping:
             raise ConfigError(

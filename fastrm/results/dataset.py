@@ -15,7 +15,7 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
-from fastrm.results.stats import area, settled, steps_to, steps_to_plateau
+from fastrm.results.stats import PER_CURVE, share_of, steps_to
 from fastrm.results.summaries import Paired, compare, summarise
 from fastrm.results.validation import check_coordinates, check_numbers
 
@@ -172,25 +172,16 @@ class Results:
         ``steps_to_plateau``
             Steps until the score first reached 98 % of what the run itself settles at; NaN where that is 0.
         """
-        known = ("settled", "area", "steps_to_90", "steps_to_plateau", "steps_to_0.5")
-        if not isinstance(value, str):
-            _check_name("number", value, known)
-        ticks = len(self["step"])
-        if value in ("settled", "area", "steps_to_plateau") and not ticks:
-            return np.full(self.runs, np.nan)
-        if value == "settled":
-            return settled(self["score"], self["step"])
-        if value == "area":
-            return area(self["score"], self["step"])
-        if value == "steps_to_plateau":
-            return steps_to_plateau(self["score"], self["step"])
         if value == "steps_to_90":
             return self["steps_to_90"]
-        share = value.removeprefix("steps_to_")
-        percent = share.isascii() and share.isdigit() and 1 <= int(share[:9]) <= 100
-        if share == value or not (percent or (share.startswith("0.") and share[2:].isascii() and share[2:].isdigit())):
-            _check_name("number", f"{value:.60}", known)
-        return steps_to(self["score"], self["step"], int(share) / 100 if percent else float(share))
+        share = share_of(value)
+        if share is not None:
+            return steps_to(self["score"], self["step"], share)
+        if value not in PER_CURVE:
+            _check_name("number", value, (*PER_CURVE, "steps_to_90", "steps_to_0.5"))
+        if not len(self["step"]):
+            return np.full(self.runs, np.nan)
+        return PER_CURVE[value](self["score"], self["step"])
 
     def summary(
         self, by: Sequence[str] = ("setup", "task", "label"), over: Literal["maps", "seeds"] | None = None

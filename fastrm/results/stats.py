@@ -6,7 +6,8 @@ percentile that falls among them is infinite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,3 +156,23 @@ def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
     height = settled(curves, steps)
     reached = np.nan_to_num(curves, nan=-np.inf) >= share * height[:, None]
     return np.where((height > 0) & reached.any(axis=1), steps[reached.argmax(axis=1)].astype(np.float64), np.nan)
+
+
+PER_CURVE: dict[str, Callable[[Array, Array], Array]] = {
+    "settled": settled,
+    "area": area,
+    "steps_to_plateau": steps_to_plateau,
+}
+"""Numbers that curves and their steps, of which there is at least one, give for every run."""
+
+
+def share_of(name: object) -> float | None:
+    """Return the share of the unit in a name such as ``steps_to_50`` or ``steps_to_0.5``; None for other names.
+
+    >>> share_of("steps_to_50"), share_of("steps_to_0.25"), share_of("steps_to_plateau"), share_of("settled")
+    (0.5, 0.25, None, None)
+    """
+    match = re.fullmatch(r"steps_to_(?:([0-9]{1,3})|(0\.[0-9]+))", name) if isinstance(name, str) else None
+    if match is None or (match[1] and not 1 <= int(match[1]) <= 100):
+        return None
+    return int(match[1]) / 100 if match[1] else float(match[2])
