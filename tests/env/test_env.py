@@ -160,7 +160,7 @@ def test_vector_environments_are_made_by_name():
         (lambda: RewardMachineEnv(**SMALL, episode_limt=3), r"episode_limt: no such setting"),
         (
             lambda: RewardMachineEnv(grid=GridMap.generate("1a"), size=9),
-            "size goes with a grid given by name or file, not with an object; leave it out",
+            "size goes with a grid given by",
         ),
         (lambda: RewardMachineEnv(machine=RewardMachine.sequence("a"), kind="numeric"), "kind goes with a machine"),
         (

@@ -32,7 +32,7 @@ def test_methods_read_and_write_their_start():
     for label in ("crm-pot@0.5", "qrm-bool@-1", "hrm-num@2", "crm@0", "crm-dtg", "crm-num@1.123456"):
         assert Method.parse(label).label == label
     for label in ("crm-pot@", "crm-pot@x", "crm-pot@1e5", "crm@0.5@1"):
-        with pytest.raises(ConfigError, match="write where values start as in"):
+        with pytest.raises(ConfigError, match="after @ comes where initial values lie"):
             Method.parse(label)
     with pytest.raises(ConfigError, match=r"-rs \(shaping\) moves the initial values itself; leave out -rs or @1"):
         Method.parse("crm-rs-bool@1")

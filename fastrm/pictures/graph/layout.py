@@ -134,25 +134,31 @@ def _connect(
         if v in crowded:
             before = sum(source == u for source, _ in marks)
             marks[u, v] = _beside(nodes[u], printable(v), joined[u, v], side, before)
-    obstacles, arrows, hit = [curve.points()[4:-4] for curve in loops.values()], [], 0
+    room = np.array(side) * 10  # for the text beyond a loop
+    around = [
+        (*np.minimum(points, points + room).min(axis=0), *np.maximum(points, points + room).max(axis=0))
+        for points in (curve.points() for curve in loops.values())
+    ]
+    arrows, hit = [], 0
     for (u, v), text in joined.items():
         if u == v:
             curve = loops[u]
         elif v in crowded:
             curve = straight(nodes[u], marks[u, v])
         else:
-            others = [node for name, node in nodes.items() if name not in (u, v)]
-            amiss, curve = arc(nodes[u], nodes[v], (v, u) in joined, [*others, *marks.values()], obstacles)
+            others = [*(node for name, node in nodes.items() if name not in (u, v)), *marks.values()]
+            boxes = np.array([node.box(6.0) for node in others]).reshape(-1, 4)
+            amiss, curve = arc(nodes[u], nodes[v], (v, u) in joined, boxes, np.array(around).reshape(-1, 4))
             hit += amiss
         arrows.append(Arrow(u, v, curve, text))
     drawn = [*nodes.values(), *marks.values()]
     x, y = nodes[machine.start].place
     reach = RADIUS if downwards else nodes[machine.start].half_width
     entry = ((x, y - reach - ENTRY), (x, y - reach)) if downwards else ((x - reach - ENTRY, y), (x - reach, y))
-    boxes = [node.box(2.0) for node in drawn]
-    boxes.append(Box(*np.min(entry, axis=0) - 5, *np.max(entry, axis=0) + 5))
+    taken = [node.box(2.0) for node in drawn]
+    taken.append(Box(*np.min(entry, axis=0) - 5, *np.max(entry, axis=0) + 5))
     sizes = [text_box((0.0, 0.0), arrow.text, SIZE, LINE)[2:] for arrow in arrows]
-    centres, hard, soft = place_labels([a.curve for a in arrows], np.array(sizes), np.array(boxes))
+    centres, hard, soft = place_labels([a.curve for a in arrows], np.array(sizes), np.array(taken))
     arrows = [replace(arrow, text_at=centre) for arrow, centre in zip(arrows, centres, strict=True)]
     return 100 * (hard + hit) + soft, _moved(drawn, arrows, entry)
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.pictures.graph.drawing import Node
@@ -38,24 +35,25 @@ def _turned(vector: Point, angle: float) -> Point:
     return vector[0] * cos - vector[1] * sin, vector[0] * sin + vector[1] * cos
 
 
-def arc(here: Node, there: Node, both_ways: bool, others: Sequence[Node], loops: Sequence[Array]) -> tuple[int, Curve]:
-    """Bend an arrow as little as it takes to miss other states, and loops if it can.
+def arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) -> tuple[int, Curve]:
+    """Bend an arrow as little as it takes to miss other states, and loops if it can, both given as boxes [n, 4].
 
     Returns how many states it hits all the same, and the curve. Of two opposite arrows each bends to its own side.
     """
     (x0, y0), (x1, y1) = here.place, there.place
     length = math.hypot(x1 - x0, y1 - y0)
     normal = (y1 - y0) / length, -(x1 - x0) / length
-    boxes = np.array([node.box(6.0) for node in others]).reshape(-1, 4)
-    ways = []
+    ways: list[tuple[float, int, Curve]] = []
     for rise in _ARCS:
-        if rise > 0 or not both_ways:
-            bend = (x0 + x1) / 2 + 2 * rise * normal[0], (y0 + y1) / 2 + 2 * rise * normal[1]
-            curve = quadratic(here.rim(bend), bend, there.rim(bend))
-            points = curve.points()
-            hits = int((points_inside(boxes, points) > 0).sum())
-            near = sum(bool((np.hypot(*(points[:, None] - other).T) < 7).any()) for other in loops)
-            ways.append((1000.0 * hits + 60.0 * near + abs(rise), hits, curve))
+        if both_ways and rise <= 0:
+            continue
+        if ways and min(way[0] for way in ways) <= abs(rise):
+            break  # what follows bends more
+        bend = (x0 + x1) / 2 + 2 * rise * normal[0], (y0 + y1) / 2 + 2 * rise * normal[1]
+        curve = quadratic(here.rim(bend), bend, there.rim(bend))
+        points = curve.points()
+        hits, near = (int((points_inside(boxes, points) > 0).sum()) for boxes in (states, loops))
+        ways.append((1000.0 * hits + 60.0 * near + abs(rise), hits, curve))
     return min(ways, key=lambda way: way[0])[1:]
 
 
