@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrm.bench.inputs import add_settings, read_machine, read_map
-from fastrm.checks import check_number
+from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="picture.png, .pdf or .svg; for a machine also .dot, .mmd (Mermaid); with --learn also .gif, an episode",
     )  # fmt: skip
     parser.add_argument("--width", type=float, metavar="INCHES", help="width of a .png, .pdf or .svg")
-    parser.add_argument("--dpi", type=float, metavar="N", help="dots per inch of a .png (default 200)")
+    parser.add_argument("--dpi", type=int, metavar="N", help="dots per inch of a .png (default 200)")
     add_settings(parser)
 
 
@@ -71,7 +71,7 @@ def _check_size(arguments: argparse.Namespace, form: str) -> None:
     if arguments.width is not None:
         check_number("--width", arguments.width, 4 if arguments.learn else 1, MAX_WIDTH)
     if arguments.dpi is not None:
-        check_number("--dpi", arguments.dpi, 20, MAX_DPI)
+        check_whole("--dpi", arguments.dpi, 20, MAX_DPI)
 
 
 def _save(figure: Figure, arguments: argparse.Namespace) -> None:

@@ -1,6 +1,6 @@
 """Learning curves in the paper's form, and ours beside the published ones. Needs matplotlib.
 
-The look of a method says what it is: see `style.looks_of`. Names stand at the ends of the curves where there is
+The look of a method says what it is: see `method_looks`. Names stand at the ends of the curves where there is
 room for them, else in a legend.
 """
 
@@ -16,6 +16,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_number, check_truth
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
+from fastrm.pictures.method_looks import looks_of
 from fastrm.pictures.style import (
     LEFT,
     PARITY_COLOURS,
@@ -23,7 +24,6 @@ from fastrm.pictures.style import (
     finish_figure,
     legend_columns,
     line,
-    looks_of,
     panels,
     style,
     text_width,

@@ -14,7 +14,8 @@ from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.pictures.curves import has_curves, learning_curves, name_of, shows_bands
 from fastrm.pictures.map_views import draw_maps
-from fastrm.pictures.style import LEFT, RIGHT, finish_figure, legend_columns, line, looks_of, panels, style, wrapped
+from fastrm.pictures.method_looks import looks_of
+from fastrm.pictures.style import LEFT, RIGHT, finish_figure, legend_columns, line, panels, style, wrapped
 from fastrm.results import Results
 from fastrm.studies import Point, short_names, sweep
 from fastrm.worlds import GridMap

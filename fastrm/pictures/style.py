@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, MissingExtra, printable
-from fastrm.experiments import Method
 from fastrm.learners import registry
 
 if TYPE_CHECKING:
@@ -91,36 +90,6 @@ def learner_line(algo: str) -> Any:
 def learner_colour(algo: str) -> str:
     """Return the colour of a learner in a figure of one kind of machine."""
     return LEARNER_COLOURS.get(algo, "#117733")
-
-
-def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
-    """Return how the lines of the methods of one figure look, by label.
-
-    A kind of machine is a colour, a learner a line and a marker; hollow markers mean reward shaping. In a figure of one
-    kind a learner is also a colour, and in one of a single learner kinds are also lines and markers. Methods that
-    differ in their initial values alone get a marker each.
-    """
-    kinds, algos = (list(dict.fromkeys(names)) for names in zip(*((m.kind, m.algo) for m in methods), strict=True))
-    looks: dict[str, dict[str, Any]] = {}
-    for method in methods:
-        kind = method.kind or "file"
-        colour = learner_colour(method.algo) if len(kinds) == 1 < len(algos) else kind_colour(method.kind)
-        look = {"color": colour, "markerfacecolor": "white" if method.shaping else colour}
-        if len(algos) > 1 or len(kinds) == 1:
-            line, marker = learner_line(method.algo), LEARNER_MARKERS.get(method.algo, MARKERS[3])
-        else:
-            line, marker = KIND_LINES[kind], MARKERS[list(KIND_LINES).index(kind) % 5]
-        first = MARKERS.index(marker)
-        for marker in (*MARKERS[first:], *MARKERS[:first]):
-            look |= {"linestyle": line, "marker": marker}
-            if look not in looks.values():
-                break
-        looks[method.label] = look
-    every = {"markersize": 3.2, "markeredgewidth": 0.8}
-    return {
-        label: look | every | {"markevery": (0.02 + 0.18 * k / len(looks), 0.18)}  # no marker hides another
-        for k, (label, look) in enumerate(looks.items())
-    }
 
 
 def lightness(colour: str) -> float:

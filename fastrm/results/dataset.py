@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
+from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
+from fastrm.results.export import as_dataset, as_frame
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
 from fastrm.results.stats import PER_CURVE, share_of, steps_to
@@ -172,13 +173,13 @@ class Results:
         ``steps_to_plateau``
             Steps until the score first reached 98 % of what the run itself settles at; NaN where that is 0.
         """
-        if value == "steps_to_90":
-            return self["steps_to_90"]
         share = share_of(value)
-        if share is not None:
-            return steps_to(self["score"], self["step"], share)
-        if value not in PER_CURVE:
+        if share is None:
             _check_name("number", value, (*PER_CURVE, "steps_to_90", "steps_to_0.5"))
+        elif value == "steps_to_90":
+            return self["steps_to_90"]
+        else:
+            return steps_to(self["score"], self["step"], share)
         if not len(self["step"]):
             return np.full(self.runs, np.nan)
         return PER_CURVE[value](self["score"], self["step"])
@@ -241,38 +242,15 @@ class Results:
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""
-        try:
-            import xarray
-        except ImportError:
-            raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
-        data: dict[str, Any] = {name: (("run", "tick"), self[name]) for name in PER_TICK}
-        data |= {name: (("run",), self[name]) for name in PER_RUN}
-        coords = {name: ("run", self[name]) for name in ("run", *COORDINATES)}
-        coords |= {"tick": ("tick", self["tick"]), "step": ("tick", self["step"])}
-        return xarray.Dataset(data, coords, attrs=self.attributes)
+        return as_dataset(self)
 
     def per_run(self) -> pandas.DataFrame:
         """Return a data frame with a row per run: coordinates, variables per run, and numbers of `per_run_values`."""
-        pandas = _import_pandas("per_run")
-        table = {name: self[name] for name in ("run", *COORDINATES, *PER_RUN)}
-        more = ("settled", "area", "steps_to_plateau")
-        return pandas.DataFrame(table | {name: self.per_run_values(name) for name in more})
+        return as_frame(self, per_tick=False)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row per run and tick."""
-        pandas = _import_pandas("to_pandas")
-        ticks = len(self["step"])
-        table = {name: np.repeat(self[name], ticks) for name in ("run", *COORDINATES, *PER_RUN)}
-        table |= {"step": np.tile(self["step"], self.runs)}
-        return pandas.DataFrame(table | {name: self[name].reshape(-1) for name in PER_TICK})
-
-
-def _import_pandas(purpose: str) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtra(f"{purpose} needs pandas; install it with: pip install 'fastrm[analysis]'") from None
-    return pandas
+        return as_frame(self, per_tick=True)
 
 
 def _coordinate_name(given: str) -> str:

@@ -1,13 +1,23 @@
-"""Rows of figures as CSV and as LaTeX."""
+"""Results in other forms: rows of figures as CSV and as LaTeX, columns as xarray datasets and pandas frames."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fastrm.errors import ConfigError
+import numpy as np
+
+from fastrm.errors import ConfigError, MissingExtra
+from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
+from fastrm.results.stats import PER_CURVE
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from fastrm.results.dataset import Results
 
 Rows = Sequence[Mapping[str, Any]]
 _SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
@@ -68,3 +78,30 @@ def _figure(value: Any, form: str) -> str:
 
 def _escape(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+def as_dataset(results: Results) -> xarray.Dataset:
+    """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""
+    try:
+        import xarray
+    except ImportError:
+        raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
+    data: dict[str, Any] = {name: (("run", "tick"), results[name]) for name in PER_TICK}
+    data |= {name: (("run",), results[name]) for name in PER_RUN}
+    coords = {name: ("run", results[name]) for name in ("run", *COORDINATES)}
+    coords |= {"tick": ("tick", results["tick"]), "step": ("tick", results["step"])}
+    return xarray.Dataset(data, coords, attrs=results.attributes)
+
+
+def as_frame(results: Results, per_tick: bool) -> pandas.DataFrame:
+    """Return a data frame with a row per run, with what its curve gives, or per run and tick."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("a data frame needs pandas; install it with: pip install 'fastrm[analysis]'") from None
+    columns = {name: results[name] for name in ("run", *COORDINATES, *PER_RUN)}
+    if not per_tick:
+        return pandas.DataFrame(columns | {name: results.per_run_values(name) for name in PER_CURVE})
+    table = {name: np.repeat(column, len(results["step"])) for name, column in columns.items()}
+    table |= {"step": np.tile(results["step"], results.runs)}
+    return pandas.DataFrame(table | {name: results[name].reshape(-1) for name in PER_TICK})

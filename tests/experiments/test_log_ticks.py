@@ -92,7 +92,7 @@ def test_toml_takes_the_word(tmp_path):
     path.write_text(text)
     assert Experiment.load(path).learner.tick == "log"
     path.write_text(text.replace("log", "lgo"))
-    with pytest.raises(ConfigError, match=r"x.toml: tick='lgo': must be a whole number of steps, or 'log'$"):
+    with pytest.raises(ConfigError, match=r"x.toml:4: tick='lgo': must be a whole number of steps, or 'log'$"):
         Experiment.load(path)
 
 
@@ -128,5 +128,5 @@ def test_commands_read_such_files(results, tmp_path, capsys):
     path = tmp_path / "x.toml"
     path.write_text('setups = ["1a1b"]\nsize = 7\ntasks = ["a"]\nmethods = ["crm-bool"]\nlearner = {tick = "log"}\n')
     assert main(["run", str(path), "--out", str(tmp_path / "x.h5"), "--dry-run"]) == 0
-    assert "1 runs of 100,000 steps" in capsys.readouterr().out
+    assert "100 000 a run" in capsys.readouterr().out
     assert len(results.summary()) == 6

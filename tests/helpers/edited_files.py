@@ -212,7 +212,7 @@ EDITS = {
     "tasks as text": (plan(tasks="abc"), "tasks: must be"),
     "tasks without machines": (plan(tasks=[["a-b", {}]]), "tasks: 'a-b' lacks machines"),
     "machines of numbers": (plan(tasks=[["a-b", {"boolean": 7}]]), "tasks: must be"),
-    "unknown methods": (plan(methods=["nonsense-x"] * 3), "method 'nonsense-x' is unknown"),
+    "unknown methods": (plan(methods=["nonsense-x"] * 3), "lacks machines of kind"),
     "methods of numbers": (plan(methods=[1, 2, 3]), "methods: must be"),
     "no methods": (plan(methods=[]), "methods: must be"),
     "no learner": (plan(learner=None), "learner=None: must be"),
