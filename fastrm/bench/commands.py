@@ -95,6 +95,15 @@ COMMANDS = {
         ),
         "Nothing is trained. With --fail, any verdict but 'shortest' gives exit code 1.",
     ),
+    "explain": Command(
+        _LOOK,
+        "make a web page of a map, a machine, what was learned and what is exactly true",
+        (
+            ("explain 1a1b1c a-b-c --size 15 --out page.html", "the optimal policy, to be looked at in a browser"),
+            ("explain my.map my.rm --learn crm --out page.html", "what CRM learned, beside the optimum"),
+        ),
+        "The page is one file and needs no network.",
+    ),
     "draw": Command(
         _LOOK,
         "draw a machine, a map, or a learned policy",

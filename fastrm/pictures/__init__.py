@@ -1,9 +1,10 @@
-"""All drawing: curves, maps, machines, policies and episodes. The only importer of matplotlib and Pillow."""
+"""All drawing: curves, maps, machines, policies, episodes and web pages. The only importer of matplotlib and Pillow."""
 
 from fastrm.pictures.animation import save_episode
 from fastrm.pictures.curves import COLUMN_WIDTHS, learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
+from fastrm.pictures.html import explain_page
 from fastrm.pictures.map_views import draw_maps, paint, show
 from fastrm.pictures.notebook import (
     guarantee_card,
@@ -28,6 +29,7 @@ __all__ = [
     "draw_machine",
     "draw_maps",
     "draw_run",
+    "explain_page",
     "figures_of",
     "guarantee_card",
     "have_matplotlib",

@@ -62,6 +62,24 @@ VERDICT_COLOURS = {"shortest": "#007A59", "other": "#B34700"}
 PARITY_COLOURS = {False: "#0072B2", True: "#D55E00"}
 """Of our curves beside published ones, without and with shaping."""
 
+PAGE_COLOURS = {
+    "light": {
+        "paper": "#ffffff", "panel": "#f6f7f8", "ink": "#1c2024", "soft": "#5b646c", "line": "#d9dee2",
+        "wall": "#7d858c", "pale": "#fafafa", "accent": "#0072B2", "good": "#00724f", "bad": "#b34700",
+        "unsure": "#7a5a00", "heat-low": "#edf4f9", "heat-high": "#6aa5c9", "halo": "#ffffff",
+        "learned": "#D55E00", "optimal": "#0072B2", "shortest": "#009E73", "witness": "#a8437b",
+    },
+    "dark": {
+        "paper": "#14181b", "panel": "#1c2226", "ink": "#e6eaed", "soft": "#9aa5ad", "line": "#343d44",
+        "wall": "#59626a", "pale": "#191e22", "accent": "#56B4E9", "good": "#4cc79c", "bad": "#f08a4b",
+        "unsure": "#e6b84c", "heat-low": "#1f2a33", "heat-high": "#2f6f95", "halo": "#14181b",
+        "learned": "#f08a4b", "optimal": "#56B4E9", "shortest": "#2fc294", "witness": "#e79bc2",
+    },
+}  # fmt: skip
+"""Of web pages, by name and theme; a page knows them as CSS variables."""
+HEAT_LEVELS = 12
+"""Shades of a map's values."""
+
 
 LEFT, RIGHT = 0.56, 0.15
 """Inches beside the panels of a figure: for numbers and a label on one side, for half a number on the other."""
@@ -126,6 +144,18 @@ def rgb(colour: str) -> tuple[int, int, int]:
     (0, 114, 178)
     """
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def heat_shades(theme: str) -> list[str]:
+    """Return the shades of a map's values, from low to high.
+
+    >>> heat_shades("light")[0], len(heat_shades("light"))
+    ('#edf4f9', 12)
+    """
+    low, high = (rgb(PAGE_COLOURS[theme][f"heat-{end}"]) for end in ("low", "high"))
+    shares = [level / (HEAT_LEVELS - 1) for level in range(HEAT_LEVELS)]
+    mixed = [[round(a + share * (b - a)) for a, b in zip(low, high, strict=True)] for share in shares]
+    return ["#" + "".join(f"{part:02x}" for part in parts) for parts in mixed]
 
 
 def have_matplotlib() -> bool:

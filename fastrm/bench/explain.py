@@ -1,0 +1,77 @@
+"""``explain``: a web page, in one file, on which a map, a machine and what was learned can be looked at and walked."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.errors import ConfigError, printable
+from fastrm.learners import registry
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_map_and_machine(parser)
+    parser.add_argument(
+        "--learn", choices=registry.names(), help="train, and show what was learned beside the exact optimum"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
+    )
+    parser.add_argument("--learner-seed", type=int, default=0, metavar="N", help="seed of --learn (default 0)")
+    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as e.html")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the page."""
+    from fastrm.learners import train
+    from fastrm.pictures import explain_page
+    from fastrm.problems import compile
+
+    check_name(arguments.out)
+    problem = compile(read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric)
+    learned = None
+    if arguments.learn:
+        learned = train(
+            problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, gamma=arguments.gamma
+        )
+    write_page(arguments.out, explain_page(problem, learned, gamma=arguments.gamma, command=_command(arguments)))
+    return 0
+
+
+def check_name(path: Path) -> None:
+    """Refuse what is not named like a page, before any work is done."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"--out {path}: a page ends in .html")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, and say where it is.
+
+    Raises
+    ------
+    ConfigError
+        When it cannot be written.
+    """
+    try:
+        path.write_text(page, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as problem:
+        reason = (problem.strerror if isinstance(problem, OSError) else None) or problem
+        raise ConfigError(f"{path}: cannot be written: {reason}; choose another --out") from None
+    sys.stdout.write(f"{printable(str(path))}\n")
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return the command that makes the page again: what differs from what is assumed anyway."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    words = ["fastrm", "explain", arguments.map, arguments.machine]
+    for action in parser._actions:
+        value = getattr(arguments, action.dest, None)
+        if action.option_strings and action.dest != "help" and value != action.default:
+            words += [action.option_strings[-1], value.name if isinstance(value, Path) else f"{value}"]
+    return shlex.join(words)

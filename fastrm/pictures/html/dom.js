@@ -1,0 +1,43 @@
+// Elements are made here and nowhere else. Text from data only ever becomes a text node, so it cannot act as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+  return node;
+}
+
+const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+// Numbers that are not finite come as text, since JSON has none.
+const number = (value) => (value === "inf" ? Infinity : value === "-inf" ? -Infinity : value === "nan" ? NaN : value);
+
+function show(value) {
+  const x = number(value);
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (!Number.isFinite(x)) return x > 0 ? "never" : "−∞";
+  const size = Math.abs(x);
+  const text = Number.isInteger(x) && size < 1e9 ? grouped(x) : size >= 1e9 || (size > 0 && size < 1e-3)
+    ? x.toExponential(2) : String(Number(x.toPrecision(4)));
+  return text.replace("-", "−");
+}
+
+const steps = (n) => `${show(n)} step${n === 1 ? "" : "s"}`;
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+
+// A label that is a control: a box to tick or a choice among several.
+function control(type, name, label, checked, onchange, ...more) {
+  return el("label", { class: "control" }, el("input", { type, name, checked, onchange }), ...more, el("span", {}, label));
+}
+
+function panel(title, ...children) {
+  return el("section", { class: "panel" }, title && el("h2", {}, title), ...children);
+}

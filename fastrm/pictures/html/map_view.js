@@ -1,0 +1,135 @@
+// The map: walls, fences, objects, a heat of values, greedy arrows, tracks, and a start that can be moved.
+
+const HEAT_LEVELS = 12;
+const DENSE = 56; // cells along a side beyond which arrows thin out
+
+function mapView(world, data, onStart, onHover) {
+  const layers = {
+    ground: svg("path", { class: "ground" }), masked: svg("path", { class: "masked" }), heat: svg("g", {}),
+    walls: svg("path", { class: "wall" }), fences: svg("path", { class: "fence" }),
+    arrows: svg("path", { class: "arrows" }), tracks: svg("g", {}), objects: svg("g", {}),
+    mark: svg("g", {}), agent: svg("circle", { class: "agent", r: 0.3, visibility: "hidden" }),
+    start: svg("g", { class: "start", tabindex: 0, role: "application" },
+      svg("circle", { r: 0.62 }), svg("path", { d: "M-.3 0h.6M0 -.3v.6" })),
+  };
+  const picture = svg("svg", {
+    class: "map", viewBox: `0 0 ${world.width} ${world.height}`, role: "group", "aria-label": "the map",
+  }, ...Object.values(layers));
+  const tile = (row, column) => `M${column} ${row}h1v1h-1z`;
+  const middle = (s, shift = 0) => world.cell(s).map((place) => place + 0.5 + shift).reverse();
+
+  let walls = "";
+  data.map.rows.forEach((line, row) => [...line].forEach((letter, column) => {
+    if (letter === data.map.wall) walls += tile(row, column);
+    const kind = data.map.objects.indexOf(letter);
+    if (kind >= 0) {
+      const text = svg("text", { class: `object object-${kind % 9}`, x: column + 0.5, y: row + 0.5 }, letter);
+      layers.objects.append(text);
+    }
+  }));
+  layers.walls.setAttribute("d", walls);
+  layers.fences.setAttribute("d", data.map.fences.map(([row, column, below]) =>
+    (below ? `M${column} ${row + 1}h1` : `M${column + 1} ${row}v1`)).join(""));
+  let ground = "";
+  for (let s = 0; s < world.count; s++) ground += tile(...world.cell(s));
+  layers.ground.setAttribute("d", ground);
+
+  // One path per shade keeps large maps quick: a dozen elements, however many cells.
+  function showHeat(levels, u) {
+    const paths = Array(HEAT_LEVELS).fill("");
+    let masked = "";
+    for (let s = 0; levels && s < world.count; s++) {
+      const level = levels[s * world.states + u];
+      if (level) paths[Math.floor((level - 1) * HEAT_LEVELS / LEVELS)] += tile(...world.cell(s));
+      else masked += tile(...world.cell(s));
+    }
+    layers.heat.replaceChildren(...paths.map((d, k) => svg("path", { class: `heat-${k}`, d })));
+    layers.masked.setAttribute("d", masked);
+  }
+
+  function showArrows(policy, u) {
+    const every = Math.max(1, Math.ceil(Math.max(world.width, world.height) / DENSE));
+    const long = 0.27 * every, head = 0.15 * every;
+    let d = "";
+    for (let s = 0; policy && s < world.count; s++) {
+      const [row, column] = world.cell(s);
+      if (row % every || column % every || (policy.value && !policy.value[s * world.states + u])) continue;
+      const [y, x] = OFFSETS[policy.action(s, policy.option(world, s, u))], [cx, cy] = [column + 0.5, row + 0.5];
+      const tip = [cx + long * x, cy + long * y];
+      d += `M${cx - long * x} ${cy - long * y}L${tip}`;
+      for (const side of [1, -1]) d += `M${tip}L${tip[0] - head * (x + side * y)} ${tip[1] - head * (y + side * x)}`;
+    }
+    layers.arrows.setAttribute("d", d);
+    layers.arrows.setAttribute("stroke-width", 0.07 * every);
+  }
+
+  // Tracks lie a little beside one another, so that none hides another.
+  function showTracks(tracks) {
+    const parts = tracks.map(({ name, cells }, k) => {
+      const shift = (k - (tracks.length - 1) / 2) * 0.16;
+      const points = cells.map((s) => middle(s, shift).map((x) => x.toFixed(2)).join(",")).join(" ");
+      return [svg("polyline", { class: "casing", points }), svg("polyline", { class: `track ${name}`, points })];
+    });
+    layers.tracks.replaceChildren(...parts.flat());
+  }
+
+  function showMark(cell) {
+    layers.mark.replaceChildren(...(cell ? [svg("circle", { class: "leaves", cx: cell[1] + 0.5, cy: cell[0] + 0.5, r: 0.8 })] : []));
+  }
+
+  function place(node, s) {
+    const [x, y] = middle(s);
+    node.setAttribute("transform", `translate(${x} ${y})`);
+  }
+
+  function setStart(s) {
+    place(layers.start, s);
+    const [row, column] = world.cell(s);
+    layers.start.setAttribute("aria-label", `start cell, row ${row}, column ${column}; the arrow keys move it`);
+  }
+
+  function setAgent(s) {
+    layers.agent.setAttribute("visibility", s === null ? "hidden" : "visible");
+    if (s !== null) place(layers.agent, s);
+  }
+
+  function under(event) {
+    const box = picture.getBoundingClientRect();
+    const row = Math.floor((event.clientY - box.top) / box.height * world.height);
+    return world.at(row, Math.floor((event.clientX - box.left) / box.width * world.width));
+  }
+
+  let dragged = false;
+  picture.addEventListener("pointerdown", (event) => {
+    const s = under(event);
+    if (s < 0 || event.button) return;
+    dragged = true;
+    picture.setPointerCapture(event.pointerId);
+    onStart(s);
+  });
+  picture.addEventListener("pointermove", (event) => {
+    const s = under(event);
+    if (dragged && s >= 0) onStart(s);
+    onHover(s);
+  });
+  for (const end of ["pointerup", "pointercancel"]) picture.addEventListener(end, () => { dragged = false; });
+  picture.addEventListener("pointerleave", () => onHover(-1));
+  layers.start.addEventListener("keydown", (event) => {
+    const a = ["ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"].indexOf(event.key);
+    if (a < 0) return;
+    event.preventDefault();
+    let [row, column] = layers.start.cell;
+    do {
+      row += OFFSETS[a][0];
+      column += OFFSETS[a][1];
+    } while (row >= 0 && column >= 0 && row < world.height && column < world.width && world.at(row, column) < 0);
+    if (world.at(row, column) >= 0) onStart(world.at(row, column));
+  });
+  return {
+    node: picture, showHeat, showArrows, showTracks, showMark, setAgent,
+    setStart(s) {
+      layers.start.cell = world.cell(s);
+      setStart(s);
+    },
+  };
+}
