@@ -77,6 +77,11 @@ COMMANDS = {
         "draw the figures of a result file, and write a summary as CSV",
         (("plot results/quick.h5", "files in results/quick/"), ("plot results/quick.h5 --text", "curves as text")),
     ),
+    "report": Command(
+        _READ,
+        "make a web page with the claims, curves, tables and runs of a result file",
+        (("report results/quick.h5 --out quick.html", "one file that needs no network"),),
+    ),
     "replay": Command(
         _READ,
         "make a run of a result file again and show what it learned",

@@ -4,7 +4,7 @@ from fastrm.pictures.animation import save_episode
 from fastrm.pictures.curves import COLUMN_WIDTHS, learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
-from fastrm.pictures.html import explain_page
+from fastrm.pictures.html import explain_page, report_page
 from fastrm.pictures.map_views import draw_maps, paint, show
 from fastrm.pictures.notebook import (
     guarantee_card,
@@ -39,6 +39,7 @@ __all__ = [
     "optimism_sweep",
     "paint",
     "parity_curves",
+    "report_page",
     "problem_card",
     "results_card",
     "run_card",

@@ -74,6 +74,7 @@ PAGE_COLOURS = {
         "wall": "#59626a", "pale": "#191e22", "accent": "#56B4E9", "good": "#4cc79c", "bad": "#f08a4b",
         "unsure": "#e6b84c", "heat-low": "#1f2a33", "heat-high": "#2f6f95", "halo": "#14181b",
         "learned": "#f08a4b", "optimal": "#56B4E9", "shortest": "#2fc294", "witness": "#e79bc2",
+        "kind-numeric-boolean": "#56B4E9", "kind-distance-to-go": "#2fc294", "kind-file": "#2fc294",
     },
 }  # fmt: skip
 """Of web pages, by name and theme; a page knows them as CSS variables."""

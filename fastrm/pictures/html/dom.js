@@ -30,7 +30,7 @@ function show(value) {
   return text.replace("-", "−");
 }
 
-const steps = (n) => `${show(n)} step${n === 1 ? "" : "s"}`;
+const steps = (n) => `${show(n)}\u00a0step${n === 1 ? "" : "s"}`;
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 
 // A label that is a control: a box to tick or a choice among several.

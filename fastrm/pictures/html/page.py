@@ -135,4 +135,5 @@ def _colours() -> str:
         named |= {"kind-boolean": PAGE_COLOURS[theme]["ink"]}  # black is invisible on a dark page
         lines = " ".join(f"--{name}: {colour};" for name, colour in named.items())
         blocks.append(f"{opening} {{ {lines} }}{' }' if theme == 'dark' else ''}\n")
+    blocks += [f".kind-{kind} {{ --own: var(--kind-{kind}); }}\n" for kind in KIND_COLOURS]
     return "".join(blocks)

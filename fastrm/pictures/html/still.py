@@ -41,16 +41,18 @@ def still_map(grid: GridMap) -> str:
     )
 
 
-def still_curves(panels: Iterable[tuple[str, Sequence[tuple[str, str, Sequence[float]]]]], top: float) -> str:
-    """Return medians over the ticks as SVG: panels of a title and of lines, each with name, class and heights."""
+def still_curves(
+    panels: Iterable[tuple[str, Sequence[tuple[str, str, str, Sequence[float]]]]], low: float, high: float
+) -> str:
+    """Return medians as SVG: panels of a title and of lines, each with name, kind, dashes and heights."""
     parts = []
     for title, lines in panels:
         drawn = []
-        for _, look, heights in lines:
-            last = max(len(heights) - 1, 1)
-            points = " ".join(f"{300 * k / last:.0f},{120 - 110 * h / top:.0f}" for k, h in enumerate(heights))
-            drawn.append(f'<polyline class="{text(look)}" points="{points}"/>')
-        names = ", ".join(text(name) for name, _, _ in lines)
+        for _, kind, dashes, heights in lines:
+            last, height = max(len(heights) - 1, 1), 110 / (high - low)
+            points = " ".join(f"{300 * k / last:.0f},{116 - height * (h - low):.0f}" for k, h in enumerate(heights))
+            drawn.append(f'<polyline class="curve kind-{text(kind)}" stroke-dasharray="{dashes}" points="{points}"/>')
+        names = ", ".join(text(name) for name, _, _, _ in lines)
         parts.append(
             f'<figure><figcaption>{text(title)}</figcaption><svg class="still" viewBox="0 0 300 122" role="img" '
             f'aria-label="median scores">{"".join(drawn)}</svg><p class="soft">{names}</p></figure>'

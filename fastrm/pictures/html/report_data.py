@@ -1,0 +1,177 @@
+"""Numbers of a result file as a page needs them: curves, tables, comparisons, and single runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastrm import experiments
+from fastrm.arrays import Array
+from fastrm.errors import FastrmError
+from fastrm.experiments import method_of
+from fastrm.pictures.curves import look_of, name_of
+from fastrm.pictures.html.explain import explain_data
+from fastrm.results import Results, band, interval_of_mean
+
+Group = tuple[str, str, str]
+"""Setup, task and label."""
+Groups = Mapping[Group, Array]
+"""Rows of the runs of every group that has some."""
+
+MOST_TICKS, INTERVAL_TICKS = 240, 20
+"""Ticks of a curve, and ticks at which the mean over maps gets its interval, which is resampled and takes a while."""
+MOST_INTERVALS = 4000
+PRECISION = 2000
+"""Levels between the lowest and the highest score: no eye, and no reader of a curve, tells more apart."""
+RANKS = ("best", "median", "worst")
+
+
+def groups_of(results: Results) -> dict[Group, Array]:
+    """Return the rows of every setup, task and method that has runs."""
+    return {(key[0], key[1], key[2]): rows for key, rows in results.groups("setup", "task", "label") if len(rows)}
+
+
+def methods_data(groups: Groups) -> list[dict[str, Any]]:
+    """Return name and look of every method; looks are those of the figures."""
+    found = []
+    for label in dict.fromkeys(label for _, _, label in groups):
+        method = method_of(label)
+        dashes = look_of(method)["linestyle"]
+        found.append({
+            "label": label,
+            "name": name_of(label),
+            "kind": method.kind or "file",
+            "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
+            "dots": method.shaping,
+            "start": None if method.optimism is None else f"{method.optimism:g}",
+        })  # fmt: skip
+    return found
+
+
+def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what the curves are about, and quartiles over runs and means over maps as differences of small numbers."""
+    steps, score = results["step"], np.nan_to_num(results["score"], nan=0.0)
+    chosen = _spread(len(steps), MOST_TICKS)
+    few = _spread(len(steps), INTERVAL_TICKS)
+    bands = np.array([band(score[rows][:, chosen]) for rows in groups.values()])
+    has_means = len(groups) * len(few) <= MOST_INTERVALS
+    means = np.array([_means(results, score, rows, few) for rows in groups.values() if has_means])
+    table = {
+        "steps": steps[chosen].tolist(),
+        "meanSteps": steps[few].tolist() if has_means else [],
+        "levels": PRECISION,
+        "ceilings": _ceilings(results, groups),
+    }
+    arrays = {}
+    for name, values in (("bands", bands), ("means", means)):  # intervals may reach far beyond the scores
+        low = min(0.0, float(values.min(initial=0.0)))
+        high = max(float(values.max(initial=0.0)), low + 1e-9)
+        table[f"{name}Range"], arrays[name] = [low, high], _differences(values, low, high)
+    return table, arrays
+
+
+def _spread(ticks: int, most: int) -> Array:
+    """Choose ticks, evenly on a logarithmic axis where there are too many, the first and the last included."""
+    if ticks <= most:
+        return np.arange(ticks)
+    wanted = np.concatenate([np.geomspace(1, ticks, most // 2), np.linspace(1, ticks, most // 2)])
+    chosen: Array = np.unique(np.round(wanted).astype(np.int64)) - 1
+    return chosen
+
+
+def _means(results: Results, score: Array, rows: Array, ticks: Array) -> Array:
+    """Return the mean over maps with its interval, [low, mean, high] by tick."""
+    maps = np.char.add(np.char.add(results["setup"][rows], "/"), results["grid"][rows])
+    columns = []
+    for tick in ticks:
+        values = score[rows, tick]
+        interval = interval_of_mean(values, maps, rounds=400)
+        middle = float(np.mean([values[maps == one].mean() for one in np.unique(maps)]))
+        ends = [end if np.isfinite(end) else middle for end in (interval.low, interval.high)]
+        columns.append([ends[0], middle, ends[1]])
+    return np.array(columns).T
+
+
+def _differences(values: Array, low: float, high: float) -> Array:
+    """Return levels as differences along the last axis, signs folded in: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4."""
+    level = np.round(PRECISION * (values - low) / (high - low)).astype(np.int64)
+    step = np.diff(level, axis=-1, prepend=0)
+    folded: Array = np.where(step < 0, -2 * step - 1, 2 * step).astype(np.uint16)
+    return folded
+
+
+def _ceilings(results: Results, groups: Groups) -> list[list[Any]]:
+    """Return setup, task and the largest score to settle at, the median over runs, where it is known."""
+    level, found = results["ceiling"] / results["optimal_arps"], []
+    for panel in dict.fromkeys(key[:2] for key in groups):
+        rows = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
+        known = level[rows][np.isfinite(level[rows])]
+        if len(known):
+            found.append([*panel, float(np.median(known))])
+    return found
+
+
+def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str, Any]]:
+    """Compare every method with one, on each setup and task: settled scores, run by run."""
+    rows = []
+    for setup, task in dict.fromkeys(key[:2] for key in groups):
+        labels = [label for one, two, label in groups if (one, two) == (setup, task)]
+        if against not in labels or len(labels) < 2:
+            continue
+        mine = results.select(setup=setup, task=task)
+        for label in labels:
+            if label == against:
+                continue
+            try:
+                pair = mine.compare(label, against)
+            except FastrmError:  # no runs on the same map and seed, or shorter than a tick
+                continue
+            rows.append({
+                "setup": setup, "task": task, "label": label, "probability": pair.probability, "over": pair.over,
+                "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
+            })  # fmt: skip
+    return rows
+
+
+def runs_data(results: Results, groups: Groups, *, everything: bool) -> list[dict[str, Any]]:
+    """Return the runs of every group from best to worst: all of them, or the best, the median and the worst."""
+    settled, to_90 = results.per_run_values("settled"), results["steps_to_90"]
+    found = []
+    for group, rows in groups.items():
+        late = np.where(np.isnan(to_90[rows]), np.inf, to_90[rows])
+        order = rows[np.lexsort((late, -settled[rows]))]
+        places = {RANKS[0]: 0, RANKS[1]: (len(order) - 1) // 2, RANKS[2]: len(order) - 1}
+        ranks = {int(order[place]): rank for rank, place in reversed(places.items())}
+        shown = order if everything else [order[place] for place in dict.fromkeys(places.values())]
+        for row in map(int, shown):
+            found.append({
+                "group": list(group), "row": row, "rank": ranks.get(row, ""), "map": str(results["grid"][row]),
+                "seed": int(results["seed"][row]), "settled": round(float(settled[row]), 4),
+                "steps": float(to_90[row]), "length": int(results["greedy_length"][row]),
+                "shortest": int(results["shortest"][row]), "solved": int(results["solved"][row]),
+            })  # fmt: skip
+    return found
+
+
+def replays(results: Results, runs: Sequence[Mapping[str, Any]], most: int) -> dict[str, Any]:
+    """Learn some runs once more and return them as pages of problems, by row.
+
+    The longest task comes first, and of every method the median, the worst and the best run.
+    """
+    again = getattr(experiments, "replay", None)
+    if again is None or not most:
+        return {}
+    tasks = list(dict.fromkeys(run["group"][1] for run in runs))
+    ranked = [run for run in runs if run["rank"]]
+    ranked.sort(key=lambda run: (-tasks.index(run["group"][1]), ("median", "worst", "best").index(run["rank"])))
+    found: dict[str, Any] = {}
+    for run in ranked[:most]:
+        grid, task, method, _ = results.plan.coordinates(int(results["run"][run["row"]]))
+        problem = results.plan.problem(grid, task, method)
+        try:
+            found[str(run["row"])] = explain_data(problem, again(results, run["row"]), brief=True)
+        except FastrmError:  # too large for a page, or a learner that is not known here
+            continue
+    return found
