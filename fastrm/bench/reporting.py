@@ -1,4 +1,4 @@
-"""The report on a result file: figures, and claims or findings, in a folder beside it.
+"""The report on a result file: figures, claims or findings, and a web page with all of it, in a folder beside it.
 
 It is made once. As long as the result file, the program and what was made stay as they are, it is read back instead:
 ``report.json`` says what it was made from, and what was judged.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fastrm.studies import Claim
 
 _log = logging.getLogger("fastrm.bench")
-KEPT = "report.json"
+KEPT, PAGE = "report.json", "report.html"
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
     from fastrm.bench.claims import Judged, claims_as_markdown
     from fastrm.bench.findings import tables
     from fastrm.bench.plot import draw
+    from fastrm.pictures import report_page
     from fastrm.studies import judge
 
     files: list[Path] = []
@@ -81,6 +82,12 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
             path, claims = folder / "claims.md", judge(results)
             path.write_text(claims_as_markdown([Judged(str(results.path), results.complete, claims)]))
         files.append(path)
+        if is_whole:  # else there are no curves
+            files.append(folder / PAGE)
+            page = report_page(
+                results, claims=claims, verdicts=False
+            )  # findings have their verdicts in the file beside
+            files[-1].write_text(page, encoding="utf-8", newline="\n")
         report = Report(tuple(path.name for path in files), tuple(claims), findings)
         if is_whole:
             hashes = {path.name: _hash(path) for path in files}
@@ -115,7 +122,7 @@ def _made_from(results: Results) -> str:
     digest = hashlib.blake2b(digest_size=16)
     kernels = importlib.util.find_spec("fastrm.kernels")
     folders = Path(__file__).parents[1], Path(str(kernels.origin if kernels else __file__)).parent
-    sources = {path for folder in folders for path in folder.rglob("*.py")}
+    sources = {path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".js", ".css")}
     for path in (results.path, *sorted(sources)):
         digest.update(path.read_bytes() if path is not None else b"")
     digest.update(str(results.path).encode(errors="replace"))

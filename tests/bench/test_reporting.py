@@ -37,7 +37,7 @@ def start(tmp_path, capsys):
 
 def test_a_second_start_prints_the_same_and_makes_nothing(start):
     first, made = start()
-    assert made == 1 and "claims.md in" in first
+    assert made == 1 and "claims.md, report.html in" in first
     assert start() == (first, 0)
 
 
