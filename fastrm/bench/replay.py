@@ -79,7 +79,7 @@ def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
             if form == "npz":
                 _write_tables(found, out)
             else:
-                page = pictures.explain_page(problem, found)  # type: ignore[attr-defined, unused-ignore]
+                page = pictures.explain_page(problem, found)
                 out.write_text(page, encoding="utf-8")
         except OSError as trouble:
             raise ConfigError(f"{out}: cannot be written: {trouble.strerror or trouble}") from None

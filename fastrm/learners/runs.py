@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.problems import Problem
+from fastrm.schedules import value_at
 from fastrm.worlds import Cell
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class Run:
     def controller(self) -> Array | None:
         """HRM: the controller's values, [cell, option]."""
         return self.more.get("controller")
+
+    @property
+    def last_epsilon(self) -> float:
+        """The epsilon of the last tick; of a run without ticks that of its first step."""
+        return value_at(self.config.epsilon, int(self.step[-1]) - 1 if self.step.size else 0)
 
     @property
     def greedy_length(self) -> int | None:

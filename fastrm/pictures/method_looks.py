@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastrm.experiments import Method
-from fastrm.pictures.style import KIND_LINES, LEARNER_MARKERS, MARKERS, kind_colour, learner_colour, learner_line
+from fastrm.pictures.style import KIND_LINES, LEARNER_MARKERS, MARKERS, kind_colour, learner_colour, learner_line, rgb
 
 
 def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
@@ -37,3 +37,15 @@ def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
         label: look | every | {"markevery": (0.02 + 0.18 * k / len(looks), 0.18)}  # no marker hides another
         for k, (label, look) in enumerate(looks.items())
     }
+
+
+def lightness(colour: str) -> float:
+    """Return how light a colour is in a grey print, L* of the CIE, from 0 for black to 100 for white.
+
+    >>> lightness("#000000"), round(lightness("#0072B2")), round(lightness("#ffffff"))
+    (0.0, 46, 100)
+    """
+    parts = (part / 255 for part in rgb(colour))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return 903.3 * y if y <= 0.008856 else 116 * y ** (1 / 3) - 16

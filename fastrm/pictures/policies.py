@@ -18,7 +18,6 @@ from fastrm.learners import Run, option_pairs, registry
 from fastrm.pictures.map_views import draw_ground, draw_objects
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
 from fastrm.problems import Problem, retrace
-from fastrm.schedules import value_at
 from fastrm.worlds import OFFSETS, Cell
 
 if TYPE_CHECKING:
@@ -162,14 +161,9 @@ def _note(run: Run) -> str:
     options = "the options shown" if run.controller is not None else "the learned values"
     return (
         f"Visits: where {_ENVIRONMENTS} agents are in {_STEPS} steps each after training, greedy on {options} but for "
-        f"epsilon {_epsilon(run):g}. Blank cells: value never changed, or never visited. Pale arrows: cell never "
+        f"epsilon {run.last_epsilon:g}. Blank cells: value never changed, or never visited. Pale arrows: cell never "
         "visited. Line: the greedy path."
     )
-
-
-def _epsilon(run: Run) -> float:
-    """Return the epsilon of the last tick."""
-    return value_at(run.config.epsilon, int(run.step[-1]) - 1 if run.step.size else 0)
 
 
 def _read(problem: Problem, run: Run) -> _Learned:
@@ -189,7 +183,7 @@ def _read(problem: Problem, run: Run) -> _Learned:
         q, titles = _options(problem, run, paths)
     elif not registry.find(run.algo).per_state:
         raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
-    count = visits(problem, q, _epsilon(run), run.config.episode_limit)
+    count = visits(problem, q, run.last_epsilon, run.config.episode_limit)
     return _Learned(q, titles, run.config.q_init, count, paths)
 
 

@@ -111,18 +111,6 @@ def learner_colour(algo: str) -> str:
     return LEARNER_COLOURS.get(algo, "#117733")
 
 
-def lightness(colour: str) -> float:
-    """Return how light a colour is in a grey print, L* of the CIE, from 0 for black to 100 for white.
-
-    >>> lightness("#000000"), round(lightness("#0072B2")), round(lightness("#ffffff"))
-    (0.0, 46, 100)
-    """
-    parts = (part / 255 for part in rgb(colour))
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    return 903.3 * y if y <= 0.008856 else 116 * y ** (1 / 3) - 16
-
-
 def ink(colour: str) -> str:
     """Return the colour, darkened until letters in it are easy to read on white (a contrast of 4.5).
 

@@ -13,8 +13,8 @@ from fastrm.bench.__main__ import main
 from fastrm.experiments import Method
 from fastrm.pictures import figures_of, learning_curves
 from fastrm.pictures.curves import spread
-from fastrm.pictures.method_looks import looks_of
-from fastrm.pictures.style import KIND_COLOURS, LEARNER_COLOURS, LIGHTNESS_APART, lightness
+from fastrm.pictures.method_looks import lightness, looks_of
+from fastrm.pictures.style import KIND_COLOURS, LEARNER_COLOURS, LIGHTNESS_APART
 
 from made_results import METHODS, make_file, make_plan
 

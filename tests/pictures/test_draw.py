@@ -47,7 +47,7 @@ def test_width_and_dots_are_those_that_were_asked_for(tmp_path, capsys, what):
         (["--machine", "a", "--out", "x.dot", "--width", "3"], "--width: is for .png, .pdf and .svg, not for x.dot"),
         (["--machine", "a", "--out", "x.pdf", "--dpi", "300"], "--dpi: is for .png, not for x.pdf"),
         (["--machine", "a", "--out", "x.png", "--width", "0"], "--width=0.0: must be a number from 1 to 40"),
-        (["--machine", "a", "--out", "x.png", "--dpi", "nan"], "argument --dpi: invalid int value: 'nan'"),
+        (["--machine", "a", "--out", "x.png", "--dpi", "5"], "--dpi=5: must be a whole number from 20 to 1200"),
         (["--machine", "a", "--out", "x.png", "--width", "40", "--dpi", "1200"], "smaller --width or --dpi"),
         (["--map", "1a", "--machine", "a", "--learn", "crm", "--out", "x.png", "--width", "3"], "from 4 to 40"),
         (["--machine", "a", "--out", "/nowhere/x.dot"], "/nowhere/x.dot: cannot be written"),

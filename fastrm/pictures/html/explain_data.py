@@ -70,7 +70,7 @@ def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
     here, first = columns_of(problem, machine), run.more.get("first_option")
     if registry.find(run.algo).per_state:
         value = _known_values(run.q[:, here], run.config.q_init)
-        count = visits(problem, run.q, run.config.epsilon, run.config.episode_limit)[:, here]
+        count = visits(problem, run.q, run.last_epsilon, run.config.episode_limit)[:, here]
         return Policy(_greedy(run.q)[:, here], None, value, count)
     if first is None or run.controller is None:
         return None

@@ -11,8 +11,9 @@ from fastrm import experiments
 from fastrm.arrays import Array
 from fastrm.errors import FastrmError
 from fastrm.experiments import method_of
-from fastrm.pictures.curves import look_of, name_of
+from fastrm.pictures.curves import name_of
 from fastrm.pictures.html.explain import explain_data
+from fastrm.pictures.method_looks import looks_of
 from fastrm.results import Results, band, interval_of_mean
 
 Group = tuple[str, str, str]
@@ -35,10 +36,10 @@ def groups_of(results: Results) -> dict[Group, Array]:
 
 def methods_data(groups: Groups) -> list[dict[str, Any]]:
     """Return name and look of every method; looks are those of the figures."""
-    found = []
-    for label in dict.fromkeys(label for _, _, label in groups):
-        method = method_of(label)
-        dashes = look_of(method)["linestyle"]
+    found, labels = [], list(dict.fromkeys(label for _, _, label in groups))
+    looks = looks_of([method_of(label) for label in labels])
+    for label in labels:
+        method, dashes = method_of(label), looks[label]["linestyle"]
         found.append({
             "label": label,
             "name": name_of(label),
