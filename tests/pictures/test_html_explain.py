@@ -158,6 +158,20 @@ def test_the_verdict_and_its_witness_are_shown(opened, browser):
     assert f"{verdict.critical_reward:.6g}" in browser.ask("document.querySelector('.facts').textContent")
 
 
+def test_of_a_learner_with_rules_of_its_own_only_the_known_path_is_shown(made, browser, tmp_path, monkeypatch):
+    problem, run, _ = made("crm")
+    monkeypatch.setattr(explain, "learned_policy", lambda *_: None)
+    (tmp_path / "e.html").write_text(explain_page(problem, run))
+    browser.open(tmp_path / "e.html")
+    assert browser.console == [] and "from the map's own start only" in browser.ask(
+        "document.querySelector('.note').textContent"
+    )
+    rows = "[...document.querySelectorAll('.tracks tbody tr')].map((row) => row.textContent)"
+    assert browser.ask(rows)[0].startswith(f"learned (CRM){run.greedy_length}\u00a0steps")
+    browser.ask("fastrm.setStart(0)")
+    assert not any("learned" in row for row in browser.ask(rows)) and browser.console == []
+
+
 def test_values_never_updated_are_masked(made):
     problem, run, _ = made("qrm")
     policy = explain.learned_policy(problem, run, 0)

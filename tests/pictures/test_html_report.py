@@ -200,7 +200,7 @@ def test_nothing_in_a_page_acts(tmp_path, browser, opened):
 def test_without_scripts_the_curves_are_there(tiny):
     page = report_page(tiny, replays=0)
     still = page[page.index("<noscript>") : page.index("</noscript>")]
-    assert still.count("<polyline") == 6 and "style=" not in page.replace("style-src", "")
+    assert still.count("<polyline") == 3 + 6 and "style=" not in page.replace("style-src", "")
 
 
 def test_the_same_file_gives_the_same_bytes(tiny):

@@ -25,8 +25,12 @@ function show(value) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (!Number.isFinite(x)) return x > 0 ? "never" : "−∞";
   const size = Math.abs(x);
-  const text = Number.isInteger(x) && size < 1e9 ? grouped(x) : size >= 1e9 || (size > 0 && size < 1e-3)
-    ? x.toExponential(2) : String(Number(x.toPrecision(4)));
+  const text =
+    Number.isInteger(x) && size < 1e9
+      ? grouped(x)
+      : size >= 1e9 || (size > 0 && size < 1e-3)
+        ? x.toExponential(2)
+        : String(Number(x.toPrecision(4)));
   return text.replace("-", "−");
 }
 
@@ -35,7 +39,13 @@ const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 
 // A label that is a control: a box to tick or a choice among several.
 function control(type, name, label, checked, onchange, ...more) {
-  return el("label", { class: "control" }, el("input", { type, name, checked, onchange }), ...more, el("span", {}, label));
+  return el(
+    "label",
+    { class: "control" },
+    el("input", { type, name, checked, onchange }),
+    ...more,
+    el("span", {}, label),
+  );
 }
 
 function panel(title, ...children) {

@@ -1,7 +1,10 @@
 // A problem explained: the map on the left, the machine and an episode on the right, and what is exactly true.
 
 const TRACKS = {
-  learned: "learned", optimal: "optimal policy", shortest: "shortest path", witness: "witness of the verdict",
+  learned: "learned",
+  optimal: "optimal policy",
+  shortest: "shortest path",
+  witness: "witness of the verdict",
 };
 
 function outcomeText(walk) {
@@ -9,17 +12,33 @@ function outcomeText(walk) {
 }
 
 async function mountExplain(root, data) {
-  const arrays = await unpack(data.arrays), world = makeWorld(data, arrays), gamma = data.gamma;
+  const arrays = await unpack(data.arrays),
+    world = makeWorld(data, arrays),
+    gamma = data.gamma;
   const policies = {};
   for (const [key, info] of Object.entries(data.policies)) policies[key] = makePolicy(arrays, key, info);
   const main = policies.learned || (data.run ? null : policies.optimal); // whose values and arrows are shown
-  const state = { start: world.start, u: world.first, heat: main ? "value" : "none", arrows: true, played: main && policies.learned ? "learned" : "optimal" };
+  const state = {
+    start: world.start,
+    u: world.first,
+    heat: main ? "value" : "none",
+    arrows: true,
+    played: main && policies.learned ? "learned" : "optimal",
+  };
   const shown = new Set(policies.learned ? ["learned", "optimal"] : ["optimal", "shortest"]);
   if (data.verdict && data.verdict.kind === "bad") shown.add("witness");
   let walks = {};
 
   const readout = el("p", { class: "readout" });
-  const view = mapView(world, data, (s) => { state.start = s; walkAgain(); }, hover);
+  const view = mapView(
+    world,
+    data,
+    (s) => {
+      state.start = s;
+      walkAgain();
+    },
+    hover,
+  );
   const machine = machineView(data.machine, (u) => chooseState(u));
   const episode = player(world, machine, (s, u, outcome, at) => {
     view.setAgent(at ? s : null);
@@ -27,7 +46,11 @@ async function mountExplain(root, data) {
     if (at && u < world.states && u !== state.u && following.checked) chooseState(u);
   });
   const stateSlider = el("input", {
-    type: "range", min: 0, max: world.states - 1, value: state.u, "aria-label": "machine state shown on the map",
+    type: "range",
+    min: 0,
+    max: world.states - 1,
+    value: state.u,
+    "aria-label": "machine state shown on the map",
     oninput: () => chooseState(Number(stateSlider.value)),
   });
   const stateName = el("output", { class: "state-name" });
@@ -40,7 +63,8 @@ async function mountExplain(root, data) {
       readout.textContent = "Point at a cell to read it. Drag the start, or focus it and use the arrow keys.";
       return;
     }
-    const [row, column] = world.cell(s), pair = s * world.states + state.u;
+    const [row, column] = world.cell(s),
+      pair = s * world.states + state.u;
     const words = [`row ${row}, column ${column}`];
     if (world.label(s)) words.push(`object ${world.label(s)}`);
     if (main && main.value) {
@@ -84,86 +108,158 @@ async function mountExplain(root, data) {
       walks.learned = { cells: data.run.path.map(([row, column]) => world.at(row, column)), listed: data.run.length };
     }
     if (data.verdict) walks.witness = witnessWalk();
-    tracks.replaceChildren(...Object.keys(TRACKS).filter((key) => walks[key]).map(trackRow));
+    tracks.replaceChildren(
+      ...Object.keys(TRACKS)
+        .filter((key) => walks[key])
+        .map(trackRow),
+    );
     view.setStart(state.start);
     drawTracks();
     episode.load(walks[state.played]);
   }
 
   function trackRow(key) {
-    const walk = walks[key], own = key === "witness" || walk.actions === undefined;
-    const tick = el("input", { type: "checkbox", checked: shown.has(key), "aria-label": `show ${TRACKS[key]}`, onchange: (event) => {
-      if (event.target.checked) shown.add(key);
-      else shown.delete(key);
-      drawTracks();
-    } });
-    const choose = own ? "" : el("input", { type: "radio", name: "played", checked: state.played === key, "aria-label": `play ${TRACKS[key]}`, onchange: () => {
-      state.played = key;
-      episode.load(walks[key]);
-    } });
-    const length = key === "witness" ? (data.verdict.length === null ? data.verdict.verdict : steps(data.verdict.length))
-      : walk.actions ? outcomeText(walk) : walk.listed === null ? "does not complete the task" : steps(walk.listed);
-    const name = key === "learned" ? `${TRACKS[key]} (${data.run.learner})` : key === "witness" ? `${TRACKS[key]}, from the map's start` : TRACKS[key];
-    return el("tr", {}, el("td", {}, tick), el("td", {}, sample(`track ${key}`)), el("td", {}, name), el("td", { class: "number" }, length),
-      el("td", { class: "number" }, own ? "" : show(walk.earned)), el("td", { class: "center" }, choose));
+    const walk = walks[key],
+      own = key === "witness" || walk.actions === undefined;
+    const tick = el("input", {
+      type: "checkbox",
+      checked: shown.has(key),
+      "aria-label": `show ${TRACKS[key]}`,
+      onchange: (event) => {
+        if (event.target.checked) shown.add(key);
+        else shown.delete(key);
+        drawTracks();
+      },
+    });
+    const choose = own
+      ? ""
+      : el("input", {
+          type: "radio",
+          name: "played",
+          checked: state.played === key,
+          "aria-label": `play ${TRACKS[key]}`,
+          onchange: () => {
+            state.played = key;
+            episode.load(walks[key]);
+          },
+        });
+    const length =
+      key === "witness"
+        ? data.verdict.length === null
+          ? data.verdict.verdict
+          : steps(data.verdict.length)
+        : walk.actions
+          ? outcomeText(walk)
+          : walk.listed === null
+            ? "does not complete the task"
+            : steps(walk.listed);
+    const name =
+      key === "learned"
+        ? `${TRACKS[key]} (${data.run.learner})`
+        : key === "witness"
+          ? `${TRACKS[key]}, from the map's start`
+          : TRACKS[key];
+    return el(
+      "tr",
+      {},
+      el("td", {}, tick),
+      el("td", {}, sample(`track ${key}`)),
+      el("td", {}, name),
+      el("td", { class: "number" }, length),
+      el("td", { class: "number" }, own ? "" : show(walk.earned)),
+      el("td", { class: "center" }, choose),
+    );
   }
 
-  const heats = [["value", "values"], ["visits", "visits"], ["none", "plain"]].filter(([key]) => key === "none" || (main && main[key]));
-  const choices = el("div", { class: "choices", role: "group", "aria-label": "what the map shows" },
-    ...heats.map(([key, label]) => control("radio", "heat", label, state.heat === key, () => { state.heat = key; repaint(); })),
-    main && control("checkbox", "", "greedy arrows", true, (event) => { state.arrows = event.target.checked; repaint(); }));
+  const heats = [
+    ["value", "values"],
+    ["visits", "visits"],
+    ["none", "plain"],
+  ].filter(([key]) => key === "none" || (main && main[key]));
+  const choices = el(
+    "div",
+    { class: "choices", role: "group", "aria-label": "what the map shows" },
+    ...heats.map(([key, label]) =>
+      control("radio", "heat", label, state.heat === key, () => {
+        state.heat = key;
+        repaint();
+      }),
+    ),
+    main &&
+      control("checkbox", "", "greedy arrows", true, (event) => {
+        state.arrows = event.target.checked;
+        repaint();
+      }),
+  );
   const notes = [];
-  if (data.run && !data.run.isFollowed) notes.push(`The page does not know how ${data.run.learner} chooses, so what it learned is shown from the map's own start only.`);
-  if (data.slip) notes.push(`Moves slip with probability ${show(data.slip)}. The tracks show what happens when none does, and there is no verdict about shortest paths.`);
+  if (data.run && !data.run.isFollowed)
+    notes.push(
+      `The page does not know how ${data.run.learner} chooses, so what it learned is shown from the map's own start only.`,
+    );
+  if (data.slip)
+    notes.push(
+      `Moves slip with probability ${show(data.slip)}. The tracks show what happens when none does, and there is no verdict about shortest paths.`,
+    );
 
   root.append(
-    el("div", { class: "columns" },
-      el("div", { class: "column" },
-        panel("", el("div", { class: "map-head" }, el("h2", {}, "Map, machine state ", stateName), choices), view.node, readout, legend(data, main)),
-        data.verdict && verdictPanel(data)),
-      el("div", { class: "column" },
-        panel("Machine", machine.node, el("div", { class: "choices" }, el("label", { class: "control wide" }, "state shown ", stateSlider), follows)),
-        panel("From this start", el("table", { class: "tracks" },
-          el("thead", {}, el("tr", {}, ...["show", "", "track", "length", "return", "play"].map((name) => el("th", {}, name)))), tracks),
-          el("p", { class: "soft" }, `Return is the reward discounted by ${show(gamma)} a step. Equal actions are settled in favour of the last of up, right, down, left.`),
-          ...notes.map((note) => el("p", { class: "note" }, note))),
-        panel("Episode", episode.node)),
-    ));
+    el(
+      "div",
+      { class: "columns" },
+      el(
+        "div",
+        { class: "column" },
+        panel(
+          "",
+          el("div", { class: "map-head" }, el("h2", {}, "Map, machine state ", stateName), choices),
+          view.node,
+          readout,
+          legend(data, main),
+        ),
+        data.verdict && verdictPanel(data),
+      ),
+      el(
+        "div",
+        { class: "column" },
+        panel(
+          "Machine",
+          machine.node,
+          el("div", { class: "choices" }, el("label", { class: "control wide" }, "state shown ", stateSlider), follows),
+        ),
+        panel(
+          "From this start",
+          el(
+            "table",
+            { class: "tracks" },
+            el(
+              "thead",
+              {},
+              el("tr", {}, ...["show", "", "track", "length", "return", "play"].map((name) => el("th", {}, name))),
+            ),
+            tracks,
+          ),
+          el(
+            "p",
+            { class: "soft" },
+            `Return is the reward discounted by ${show(gamma)} a step. Equal actions are settled in favour of the last of up, right, down, left.`,
+          ),
+          ...notes.map((note) => el("p", { class: "note" }, note)),
+        ),
+        panel("Episode", episode.node),
+      ),
+    ),
+  );
   hover(-1);
   chooseState(world.first);
   walkAgain();
-  return { world, policies, setStart(s) { state.start = s; walkAgain(); return walks; }, chooseState, episode };
-}
-
-function sample(kind) {
-  return svg("svg", { class: "sample", viewBox: "0 0 3 1", "aria-hidden": "true" }, svg("polyline", { class: kind, points: "0.1,0.5 2.9,0.5" }));
-}
-
-function legend(data, main) {
-  const tile = (kind) => svg("svg", { class: "sample", viewBox: "0 0 1.4 1", "aria-hidden": "true" }, svg("path", { class: kind, d: "M.2 0h1v1h-1z" }));
-  const drawing = (...parts) => svg("svg", { class: "sample", viewBox: "0 0 1.4 1", "aria-hidden": "true" }, ...parts);
-  const entries = [[tile("wall"), "wall"]];
-  if (data.map.fences.length) entries.push([drawing(svg("path", { class: "fence", d: "M.2 .5h1" })), "fence: a wall between two cells"]);
-  entries.push([drawing(svg("g", { class: "start", transform: "translate(.7 .5) scale(.7)" }, svg("circle", { r: 0.62 }), svg("path", { d: "M-.3 0h.6M0 -.3v.6" }))), "start: drag it anywhere"]);
-  entries.push([drawing(svg("circle", { class: "agent", cx: 0.7, cy: 0.5, r: 0.3 })), "agent in the episode"]);
-  data.map.objects.forEach((letter, k) => entries.push([drawing(svg("text", { class: `object object-${k % 9}`, x: 0.7, y: 0.5 }, letter)), `object ${letter}`]));
-  if (main) {
-    const shades = Array.from({ length: HEAT_LEVELS }, (_, k) => svg("path", { class: `heat-${k}`, d: `M${k / 4} 0h.26v1h-.26z` }));
-    const scale = svg("svg", { class: "sample scale", viewBox: "0 0 3 1", preserveAspectRatio: "none", "aria-hidden": "true" }, ...shades);
-    entries.push([scale, "values (or visits) in this machine state, low to high, as many cells of each shade"]);
-    entries.push([tile("masked outlined"), "pale: never updated, or never visited"]);
-    entries.push([drawing(svg("path", { class: "arrows", "stroke-width": 0.07, d: "M.4 .5h.6M1 .5l-.16 -.16M1 .5l-.16 .16" })), "greedy action"]);
-  }
-  if (data.verdict && data.verdict.leavesAt) entries.push([drawing(svg("circle", { class: "leaves", cx: 0.7, cy: 0.5, r: 0.4 })), "the witness leaves the shortest paths here"]);
-  return el("ul", { class: "legend" }, ...entries.map(([mark, words]) => el("li", {}, mark, el("span", {}, words))));
-}
-
-function verdictPanel(data) {
-  const v = data.verdict;
-  return panel("Exact verdict", el("p", {}, el("span", { class: `chip ${v.kind}` }, v.verdict), " ", v.meaning, v.reason ? ` ${v.reason}` : ""),
-    v.leavesAt && el("p", {}, `The witness leaves the shortest paths at row ${v.leavesAt[0]}, column ${v.leavesAt[1]}, in machine state ${v.state}.`),
-    el("table", { class: "facts" }, el("tbody", {},
-      el("tr", {}, el("th", {}, "optimal"), el("td", {}, v.length === null ? "never completes the task" : steps(v.length), `, return ${show(v.optimalReturn)}`)),
-      el("tr", {}, el("th", {}, "shortest"), el("td", {}, `${steps(v.shortest)}, return ${show(v.shortestReturn)}`)),
-      ...v.thresholds.map(([symbol, value, meaning]) => el("tr", {}, el("th", {}, symbol), el("td", {}, el("strong", {}, value), el("span", { class: "soft" }, ` ${meaning}`)))))));
+  return {
+    world,
+    policies,
+    setStart(s) {
+      state.start = s;
+      walkAgain();
+      return walks;
+    },
+    chooseState,
+    episode,
+  };
 }

@@ -23,7 +23,9 @@ from fastrm.pictures.html.explain_data import (
 from fastrm.pictures.html.machine_graph import machine_graph
 from fastrm.problems import Problem, check_problem
 
-SCRIPTS = ("dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "explain.js")
+SCRIPTS = (
+    "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
+)  # fmt: skip
 """What draws a problem."""
 MOST_PAIRS = 600_000
 """Cells times machine states of a page: more make it too large to send, and no cell could be seen."""

@@ -8,10 +8,19 @@ function machineView(machine, onState) {
   if (machine.graph) {
     const [width, height] = machine.graph.size;
     const covers = Object.entries(machine.graph.boxes).map(([name, [x, y, w, h]]) => {
-      const u = machine.states.indexOf(name), round = Math.min(w, h) / 2;
+      const u = machine.states.indexOf(name),
+        round = Math.min(w, h) / 2;
       const cover = svg("rect", {
-        class: `state${u < 0 ? " end" : ""}`, x: x - 3, y: y - 3, width: w + 6, height: h + 6, rx: round + 3, ry: round + 3,
-        role: u < 0 ? null : "button", tabindex: u < 0 ? null : 0, "aria-label": `machine state ${name}`,
+        class: `state${u < 0 ? " end" : ""}`,
+        x: x - 3,
+        y: y - 3,
+        width: w + 6,
+        height: h + 6,
+        rx: round + 3,
+        ry: round + 3,
+        role: u < 0 ? null : "button",
+        tabindex: u < 0 ? null : 0,
+        "aria-label": `machine state ${name}`,
         onclick: () => u >= 0 && onState(u),
         onkeydown: (event) => {
           if (u >= 0 && (event.key === "Enter" || event.key === " ")) {
@@ -23,10 +32,15 @@ function machineView(machine, onState) {
       boxes.set(name, cover);
       return cover;
     });
-    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "the machine" },
-      svg("g", { class: "machine-shapes" }, ...machine.graph.shapes.map(build)), ...covers);
+    const drawn = svg(
+      "svg",
+      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "the machine" },
+      svg("g", { class: "machine-shapes" }, ...machine.graph.shapes.map(build)),
+      ...covers,
+    );
     drawn.style.width = `${Math.round(width)}px`;
-    drawn.style.minWidth = `${Math.round(Math.min(width, width > 900 ? 1000 : 460))}px`; // small letters scroll instead of shrinking
+    // A picture scrolls rather than shrinks beyond what can be read.
+    drawn.style.minWidth = `${Math.round(Math.min(width, width > 900 ? 1000 : 460))}px`;
     picture = el("div", { class: "machine" }, drawn);
   }
   return {
@@ -35,7 +49,8 @@ function machineView(machine, onState) {
       boxes.forEach((box, name) => box.classList.toggle("chosen", machine.states[u] === name));
       const box = boxes.get(machine.states[u]);
       if (!box || !picture.isConnected) return;
-      const inner = box.getBoundingClientRect(), outer = picture.getBoundingClientRect();
+      const inner = box.getBoundingClientRect(),
+        outer = picture.getBoundingClientRect();
       picture.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
       picture.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
     },
@@ -45,7 +60,7 @@ function machineView(machine, onState) {
       const here = u === null ? [] : u < machine.states.length ? [machine.states[u]] : ends;
       boxes.forEach((box, name) => box.classList.toggle("here", here.includes(name)));
     },
-    name: (u, outcome) => (u < machine.states.length ? machine.states[u] : (outcome === SUCCESS ? "success" : "failure")),
+    name: (u, outcome) => (u < machine.states.length ? machine.states[u] : outcome === SUCCESS ? "success" : "failure"),
     names,
   };
 }

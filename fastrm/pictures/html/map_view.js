@@ -5,31 +5,61 @@ const DENSE = 56; // cells along a side beyond which arrows thin out
 
 function mapView(world, data, onStart, onHover) {
   const layers = {
-    ground: svg("path", { class: "ground" }), masked: svg("path", { class: "masked" }), heat: svg("g", {}),
-    walls: svg("path", { class: "wall" }), fences: svg("path", { class: "fence" }),
-    arrows: svg("path", { class: "arrows" }), tracks: svg("g", {}), objects: svg("g", {}),
-    mark: svg("g", {}), agent: svg("circle", { class: "agent", r: 0.3, visibility: "hidden" }),
-    start: svg("g", { class: "start", tabindex: 0, role: "application" },
-      svg("circle", { r: 0.62 }), svg("path", { d: "M-.3 0h.6M0 -.3v.6" })),
+    ground: svg("path", { class: "ground" }),
+    masked: svg("path", { class: "masked" }),
+    heat: svg("g", {}),
+    walls: svg("path", { class: "wall" }),
+    fences: svg("path", { class: "fence" }),
+    arrows: svg("path", { class: "arrows" }),
+    tracks: svg("g", {}),
+    objects: svg("g", {}),
+    mark: svg("g", {}),
+    agent: svg("circle", { class: "agent", r: 0.3, visibility: "hidden" }),
+    start: svg(
+      "g",
+      { class: "start", tabindex: 0, role: "application" },
+      svg("circle", { r: 0.62 }),
+      svg("path", { d: "M-.3 0h.6M0 -.3v.6" }),
+    ),
   };
-  const picture = svg("svg", {
-    class: "map", viewBox: `0 0 ${world.width} ${world.height}`, role: "group", "aria-label": "the map",
-  }, ...Object.values(layers));
+  const picture = svg(
+    "svg",
+    {
+      class: "map",
+      viewBox: `0 0 ${world.width} ${world.height}`,
+      role: "group",
+      "aria-label": "the map",
+    },
+    ...Object.values(layers),
+  );
+  // Marks keep a size that can be seen, however small the cells are.
+  const grow = Math.max(1, Math.max(world.width, world.height) / 45);
+  picture.style.setProperty("--grow", grow);
   const tile = (row, column) => `M${column} ${row}h1v1h-1z`;
-  const middle = (s, shift = 0) => world.cell(s).map((place) => place + 0.5 + shift).reverse();
+  const middle = (s, shift = 0) =>
+    world
+      .cell(s)
+      .map((place) => place + 0.5 + shift)
+      .reverse();
 
   let walls = "";
-  data.map.rows.forEach((line, row) => [...line].forEach((letter, column) => {
-    if (letter === data.map.wall) walls += tile(row, column);
-    const kind = data.map.objects.indexOf(letter);
-    if (kind >= 0) {
-      const text = svg("text", { class: `object object-${kind % 9}`, x: column + 0.5, y: row + 0.5 }, letter);
-      layers.objects.append(text);
-    }
-  }));
+  data.map.rows.forEach((line, row) =>
+    [...line].forEach((letter, column) => {
+      if (letter === data.map.wall) walls += tile(row, column);
+      const kind = data.map.objects.indexOf(letter);
+      if (kind >= 0) {
+        const text = svg("text", { class: `object object-${kind % 9}`, x: column + 0.5, y: row + 0.5 }, letter);
+        layers.objects.append(text);
+      }
+    }),
+  );
   layers.walls.setAttribute("d", walls);
-  layers.fences.setAttribute("d", data.map.fences.map(([row, column, below]) =>
-    (below ? `M${column} ${row + 1}h1` : `M${column + 1} ${row}v1`)).join(""));
+  layers.fences.setAttribute(
+    "d",
+    data.map.fences
+      .map(([row, column, below]) => (below ? `M${column} ${row + 1}h1` : `M${column + 1} ${row}v1`))
+      .join(""),
+  );
   let ground = "";
   for (let s = 0; s < world.count; s++) ground += tile(...world.cell(s));
   layers.ground.setAttribute("d", ground);
@@ -40,7 +70,7 @@ function mapView(world, data, onStart, onHover) {
     let masked = "";
     for (let s = 0; levels && s < world.count; s++) {
       const level = levels[s * world.states + u];
-      if (level) paths[Math.floor((level - 1) * HEAT_LEVELS / LEVELS)] += tile(...world.cell(s));
+      if (level) paths[Math.floor(((level - 1) * HEAT_LEVELS) / LEVELS)] += tile(...world.cell(s));
       else masked += tile(...world.cell(s));
     }
     layers.heat.replaceChildren(...paths.map((d, k) => svg("path", { class: `heat-${k}`, d })));
@@ -49,12 +79,14 @@ function mapView(world, data, onStart, onHover) {
 
   function showArrows(policy, u) {
     const every = Math.max(1, Math.ceil(Math.max(world.width, world.height) / DENSE));
-    const long = 0.27 * every, head = 0.15 * every;
+    const long = 0.27 * every,
+      head = 0.15 * every;
     let d = "";
     for (let s = 0; policy && s < world.count; s++) {
       const [row, column] = world.cell(s);
       if (row % every || column % every || (policy.value && !policy.value[s * world.states + u])) continue;
-      const [y, x] = OFFSETS[policy.action(s, policy.option(world, s, u))], [cx, cy] = [column + 0.5, row + 0.5];
+      const [y, x] = OFFSETS[policy.action(s, policy.option(world, s, u))],
+        [cx, cy] = [column + 0.5, row + 0.5];
       const tip = [cx + long * x, cy + long * y];
       d += `M${cx - long * x} ${cy - long * y}L${tip}`;
       for (const side of [1, -1]) d += `M${tip}L${tip[0] - head * (x + side * y)} ${tip[1] - head * (y + side * x)}`;
@@ -66,20 +98,28 @@ function mapView(world, data, onStart, onHover) {
   // Tracks lie a little beside one another, so that none hides another.
   function showTracks(tracks) {
     const parts = tracks.map(({ name, cells }, k) => {
-      const shift = (k - (tracks.length - 1) / 2) * 0.16;
-      const points = cells.map((s) => middle(s, shift).map((x) => x.toFixed(2)).join(",")).join(" ");
+      const shift = (k - (tracks.length - 1) / 2) * 0.16 * grow;
+      const points = cells
+        .map((s) =>
+          middle(s, shift)
+            .map((x) => x.toFixed(2))
+            .join(","),
+        )
+        .join(" ");
       return [svg("polyline", { class: "casing", points }), svg("polyline", { class: `track ${name}`, points })];
     });
     layers.tracks.replaceChildren(...parts.flat());
   }
 
   function showMark(cell) {
-    layers.mark.replaceChildren(...(cell ? [svg("circle", { class: "leaves", cx: cell[1] + 0.5, cy: cell[0] + 0.5, r: 0.8 })] : []));
+    layers.mark.replaceChildren(
+      ...(cell ? [svg("circle", { class: "leaves", cx: cell[1] + 0.5, cy: cell[0] + 0.5, r: 0.8 * grow })] : []),
+    );
   }
 
   function place(node, s) {
     const [x, y] = middle(s);
-    node.setAttribute("transform", `translate(${x} ${y})`);
+    node.setAttribute("transform", `translate(${x} ${y}) scale(${grow})`);
   }
 
   function setStart(s) {
@@ -95,14 +135,15 @@ function mapView(world, data, onStart, onHover) {
 
   function under(event) {
     const box = picture.getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top) / box.height * world.height);
-    return world.at(row, Math.floor((event.clientX - box.left) / box.width * world.width));
+    const row = Math.floor(((event.clientY - box.top) / box.height) * world.height);
+    return world.at(row, Math.floor(((event.clientX - box.left) / box.width) * world.width));
   }
 
   let dragged = false;
   picture.addEventListener("pointerdown", (event) => {
     const s = under(event);
-    if (s < 0 || event.button) return;
+    // A finger that moves over the map scrolls the page, unless it holds the start.
+    if (s < 0 || event.button || (event.pointerType === "touch" && !event.target.closest(".start"))) return;
     dragged = true;
     picture.setPointerCapture(event.pointerId);
     onStart(s);
@@ -112,7 +153,14 @@ function mapView(world, data, onStart, onHover) {
     if (dragged && s >= 0) onStart(s);
     onHover(s);
   });
-  for (const end of ["pointerup", "pointercancel"]) picture.addEventListener(end, () => { dragged = false; });
+  for (const end of ["pointerup", "pointercancel"])
+    picture.addEventListener(end, () => {
+      dragged = false;
+    });
+  picture.addEventListener("click", (event) => {
+    const s = under(event);
+    if (s >= 0 && String(world.cell(s)) !== String(layers.start.cell)) onStart(s);
+  });
   picture.addEventListener("pointerleave", () => onHover(-1));
   layers.start.addEventListener("keydown", (event) => {
     const a = ["ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"].indexOf(event.key);
@@ -126,7 +174,12 @@ function mapView(world, data, onStart, onHover) {
     if (world.at(row, column) >= 0) onStart(world.at(row, column));
   });
   return {
-    node: picture, showHeat, showArrows, showTracks, showMark, setAgent,
+    node: picture,
+    showHeat,
+    showArrows,
+    showTracks,
+    showMark,
+    setAgent,
     setStart(s) {
       layers.start.cell = world.cell(s);
       setStart(s);

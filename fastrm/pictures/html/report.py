@@ -22,12 +22,14 @@ from fastrm.pictures.html.report_data import (
     groups_of,
     methods_data,
     replays as replays_of,
-    runs_data,
+    runs_arrays,
+    runs_shown,
 )
 from fastrm.results import Results, band
 from fastrm.studies import Claim, judge
 
 PROVENANCE = ("command", "started", "ended", "fastrm", "git_commit", "machine", "semantics", "schema", "experiment")
+OWN_SCRIPTS = ("table.js", "chart.js", "report_tables.js", "runs_dialog.js", "report.js", "report_page.js")
 REPLAYS = 12
 """Runs whose tables a page holds; each takes about 15 kB and a second."""
 MOST_REPLAYS = 100
@@ -80,7 +82,8 @@ def report_page(
     if isinstance(replays, bool) or not isinstance(replays, int) or not 0 <= replays <= MOST_REPLAYS:
         raise ConfigError(f"replays={shown(replays)}: must be a whole number from 0 to {MOST_REPLAYS}")
     curves, arrays = curves_data(results, groups)
-    runs = runs_data(results, groups, everything=all_runs)
+    shown_runs = runs_shown(results, groups, everything=all_runs)
+    maps, columns = runs_arrays(results, shown_runs)
     swept = any(method.optimism is not None for method in results.plan.methods)
     name = str(json.loads(results.attributes["experiment"]).get("name", ""))
     file = results.path.name if results.path else "results.h5"
@@ -100,13 +103,12 @@ def report_page(
         "comparisons": comparisons(results, groups, base),
         "claims": [] if swept or (claims is None and not verdicts) else _claims(results, claims),
         "findings": findings_data(results, exact=verdicts) if swept else [],
-        "runs": runs,
+        "maps": maps,
         "allRuns": all_runs,
-        "replays": replays_of(results, runs, replays),
-        "arrays": page.pack(arrays),
+        "replays": replays_of(results, groups, shown_runs, replays),
+        "arrays": page.pack(arrays | columns),
     }
-    scripts = (*SCRIPTS, "table.js", "chart.js", "report.js", "report_page.js")
-    return page.assemble(data["title"], scripts, data, _still(results, groups, data))
+    return page.assemble(data["title"], (*SCRIPTS, *OWN_SCRIPTS), data, _still(results, groups, data))
 
 
 def _claims(results: Results, claims: Sequence[Claim] | None) -> list[dict[str, Any]]:
@@ -132,16 +134,18 @@ def _failures(results: Results) -> list[Any]:
 def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
     """Return the page without scripts: claims in words, medians as curves."""
     looks = {method["label"]: method for method in data["methods"]}
-    ticks = np.unique(np.linspace(0, len(results["step"]) - 1, 60).astype(np.int64))
-    panels: dict[tuple[str, str], list[tuple[str, str, str, Sequence[float]]]] = {}
+    steps = results["step"]
+    ticks = np.unique(np.linspace(0, len(steps) - 1, 60).astype(np.int64))
+    panels: dict[str, list[still.Line]] = {}
     for (setup, task, label), rows in groups.items():
         heights = band(results["score"][rows][:, ticks], [50])[0].tolist()
-        panels.setdefault((setup, task), []).append((label, looks[label]["kind"], looks[label]["dashes"], heights))
+        line = label, looks[label]["kind"], looks[label]["dashes"], heights
+        panels.setdefault(f"{setup}, task {task}", []).append(line)
     low, high = data["curves"]["bandsRange"]
-    drawn = still.still_curves(((f"{setup}, task {task}", lines) for (setup, task), lines in panels.items()), low, high)
     said = "".join(f"<li>{page.text(c['claim'])}: <b>{page.text(c['verdict'])}</b></li>" for c in data["claims"])
     return (
-        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p>"
-        f"<p>Median scores over the steps. With JavaScript this page also has tables, intervals and single runs.</p>"
-        f"<ol>{said}</ol>{drawn}"
+        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p><ol>{said}</ol>"
+        f"<p>Median scores, from {low:.3g} to {high:.3g} upwards, over {steps[0]} to {steps[-1]} training steps. "
+        f"With JavaScript this page also has tables, intervals and single runs.</p>"
+        f"{still.still_curves(panels, low, high)}"
     )

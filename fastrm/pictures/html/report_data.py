@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from fastrm.errors import FastrmError
 from fastrm.experiments import method_of
 from fastrm.pictures.curves import name_of
 from fastrm.pictures.html.explain import explain_data
+from fastrm.pictures.html.page import smallest
 from fastrm.pictures.method_looks import looks_of
 from fastrm.results import Results, band, interval_of_mean
 
@@ -26,7 +27,6 @@ MOST_TICKS, INTERVAL_TICKS = 240, 20
 MOST_INTERVALS = 4000
 PRECISION = 2000
 """Levels between the lowest and the highest score: no eye, and no reader of a curve, tells more apart."""
-RANKS = ("best", "median", "worst")
 
 
 def groups_of(results: Results) -> dict[Group, Array]:
@@ -136,43 +136,69 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
     return rows
 
 
-def runs_data(results: Results, groups: Groups, *, everything: bool) -> list[dict[str, Any]]:
-    """Return the runs of every group from best to worst: all of them, or the best, the median and the worst."""
-    settled, to_90 = results.per_run_values("settled"), results["steps_to_90"]
+class Shown(NamedTuple):
+    """A run that a page lists."""
+
+    group: int
+    row: int
+    """Where it stands in the file."""
+    rank: int
+    """1 for the best of its group, 2 for the median, 3 for the worst, else 0."""
+
+
+def runs_shown(results: Results, groups: Groups, *, everything: bool) -> list[Shown]:
+    """Return the runs of every group from best to worst: all of them, or the best, the median and the worst.
+
+    A higher settled score is better, then fewer steps to 90 %, then the order of the file.
+    """
+    settled, late = results.per_run_values("settled"), np.nan_to_num(results["steps_to_90"], nan=np.inf)
     found = []
-    for group, rows in groups.items():
-        late = np.where(np.isnan(to_90[rows]), np.inf, to_90[rows])
-        order = rows[np.lexsort((late, -settled[rows]))]
-        places = {RANKS[0]: 0, RANKS[1]: (len(order) - 1) // 2, RANKS[2]: len(order) - 1}
-        ranks = {int(order[place]): rank for rank, place in reversed(places.items())}
-        shown = order if everything else [order[place] for place in dict.fromkeys(places.values())]
-        for row in map(int, shown):
-            found.append({
-                "group": list(group), "row": row, "rank": ranks.get(row, ""), "map": str(results["grid"][row]),
-                "seed": int(results["seed"][row]), "settled": round(float(settled[row]), 4),
-                "steps": float(to_90[row]), "length": int(results["greedy_length"][row]),
-                "shortest": int(results["shortest"][row]), "solved": int(results["solved"][row]),
-            })  # fmt: skip
+    for group, rows in enumerate(groups.values()):
+        order = rows[np.lexsort((late[rows], -settled[rows]))].tolist()
+        places = (0, (len(order) - 1) // 2, len(order) - 1)
+        ranks = {order[place]: rank for rank, place in reversed(list(enumerate(places, start=1)))}
+        shown = order if everything else [order[place] for place in dict.fromkeys(places)]
+        found += [Shown(group, row, ranks.get(row, 0)) for row in shown]
     return found
 
 
-def replays(results: Results, runs: Sequence[Mapping[str, Any]], most: int) -> dict[str, Any]:
+def runs_arrays(results: Results, shown: Sequence[Shown]) -> tuple[list[str], dict[str, Array]]:
+    """Return the names of maps, and a column per number of the runs listed."""
+    rows = np.array([run.row for run in shown], dtype=np.int64)
+    names, place = np.unique(results["grid"][rows], return_inverse=True)
+    columns = {
+        "group": np.array([run.group for run in shown]),
+        "row": rows,
+        "rank": np.array([run.rank for run in shown]),
+        "map": place.reshape(-1),
+        "seed": results["seed"][rows],
+        "length": results["greedy_length"][rows] + 1,  # 0 where the task is not completed
+        "shortest": results["shortest"][rows],
+    }
+    arrays = {f"runs.{name}": smallest(column) for name, column in columns.items()}
+    arrays["runs.settled"] = results.per_run_values("settled")[rows].astype(np.float32)
+    arrays["runs.steps"] = results["steps_to_90"][rows]
+    return [str(name) for name in names], arrays
+
+
+def replays(results: Results, groups: Groups, shown: Sequence[Shown], most: int) -> dict[str, Any]:
     """Learn some runs once more and return them as pages of problems, by row.
 
-    The longest task comes first, and of every method the median, the worst and the best run.
+    The last task comes first, as it is the longest, and of every method the median, the worst and the best run.
     """
     again = getattr(experiments, "replay", None)
     if again is None or not most:
         return {}
-    tasks = list(dict.fromkeys(run["group"][1] for run in runs))
-    ranked = [run for run in runs if run["rank"]]
-    ranked.sort(key=lambda run: (-tasks.index(run["group"][1]), ("median", "worst", "best").index(run["rank"])))
+    tasks = list(dict.fromkeys(task for _, task, _ in groups))
+    of_group = [tasks.index(task) for _, task, _ in groups]
+    ranked = [run for run in shown if run.rank]
+    ranked.sort(key=lambda run: (-of_group[run.group], (2, 3, 1).index(run.rank)))
     found: dict[str, Any] = {}
     for run in ranked[:most]:
-        grid, task, method, _ = results.plan.coordinates(int(results["run"][run["row"]]))
+        grid, task, method, _ = results.plan.coordinates(int(results["run"][run.row]))
         problem = results.plan.problem(grid, task, method)
         try:
-            found[str(run["row"])] = explain_data(problem, again(results, run["row"]), brief=True)
+            found[str(run.row)] = explain_data(problem, again(results, run.row), brief=True)
         except FastrmError:  # too large for a page, or a learner that is not known here
             continue
     return found

@@ -1,13 +1,28 @@
 // The page of one result file.
 
 (async () => {
-  const data = JSON.parse(document.getElementById("data").textContent), page = document.getElementById("page");
-  const arrays = await unpack(data.arrays), dialog = runsDialog(data), summary = summaryPanel(data, dialog.open), curves = curvesPanel(data, arrays, dialog.open);
-  page.append(el("header", {}, el("h1", {}, data.title)),
-    el("div", { class: "column" }, provenancePanel(data),
-      data.claims.length ? claimsPanel(data.claims) : null, data.findings.length ? findingsPanel(data.findings) : null,
-      curves.node, summary.node, data.comparisons.length ? comparisonPanel(data) : null),
-    el("footer", {}, el("p", {}, `fastrm ${data.version}`)), dialog.node);
+  const data = JSON.parse(document.getElementById("data").textContent),
+    page = document.getElementById("page");
+  const arrays = await unpack(data.arrays);
+  data.runs = runsOf(data, arrays);
+  const dialog = runsDialog(data),
+    summary = summaryPanel(data, dialog.open),
+    curves = curvesPanel(data, arrays, dialog.open);
+  page.append(
+    el("header", {}, el("h1", {}, data.title)),
+    el(
+      "div",
+      { class: "column" },
+      provenancePanel(data),
+      data.claims.length ? claimsPanel(data.claims) : null,
+      data.findings.length ? findingsPanel(data.findings) : null,
+      curves.node,
+      summary.node,
+      data.comparisons.length ? comparisonPanel(data) : null,
+    ),
+    el("footer", {}, el("p", {}, `fastrm ${data.version}`)),
+    dialog.node,
+  );
   window.fastrm = { data, bands: curves.bands, means: curves.means, csv: summary.table.csv, openRuns: dialog.open };
   document.body.dataset.ready = "yes";
 })();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastrm.pictures.html.page import text
@@ -31,7 +31,7 @@ def still_map(grid: GridMap) -> str:
                 walls.append(f"M{column} {row}h1v1h-1z")
             elif tile != FLOOR:
                 shown = "+" if tile == START else tile
-                marks.append(f'<text x="{column + 0.5}" y="{row + 0.8}" class="object">{text(shown)}</text>')
+                marks.append(f'<text x="{column + 0.5}" y="{row + 0.5}" class="object">{text(shown)}</text>')
     for (row, column), there in sorted(grid.fences):
         fence = f"M{column} {row + 1}h1" if there[0] > row else f"M{column + 1} {row}v1"
         marks.append(f'<path class="fence" d="{fence}"/>')
@@ -41,20 +41,30 @@ def still_map(grid: GridMap) -> str:
     )
 
 
-def still_curves(
-    panels: Iterable[tuple[str, Sequence[tuple[str, str, str, Sequence[float]]]]], low: float, high: float
-) -> str:
-    """Return medians as SVG: panels of a title and of lines, each with name, kind, dashes and heights."""
+Line = tuple[str, str, str, Sequence[float]]
+"""Name, kind, dashes and heights of a curve."""
+
+
+def still_curves(panels: Mapping[str, Sequence[Line]], low: float, high: float) -> str:
+    """Return medians as SVG: one list of names with samples of their lines, and a panel per title."""
+    looks = {name: (kind, dashes) for lines in panels.values() for name, kind, dashes, _ in lines}
+    named = "".join(
+        f'<li><svg class="sample" viewBox="0 0 28 18">{_curve(*look, "1,9 27,9")}</svg><span>{text(name)}</span></li>'
+        for name, look in looks.items()
+    )
     parts = []
-    for title, lines in panels:
+    for title, lines in panels.items():
         drawn = []
         for _, kind, dashes, heights in lines:
             last, height = max(len(heights) - 1, 1), 110 / (high - low)
             points = " ".join(f"{300 * k / last:.0f},{116 - height * (h - low):.0f}" for k, h in enumerate(heights))
-            drawn.append(f'<polyline class="curve kind-{text(kind)}" stroke-dasharray="{dashes}" points="{points}"/>')
-        names = ", ".join(text(name) for name, _, _, _ in lines)
+            drawn.append(_curve(kind, dashes, points))
         parts.append(
             f'<figure><figcaption>{text(title)}</figcaption><svg class="still" viewBox="0 0 300 122" role="img" '
-            f'aria-label="median scores">{"".join(drawn)}</svg><p class="soft">{names}</p></figure>'
+            f'aria-label="median scores">{"".join(drawn)}</svg></figure>'
         )
-    return "".join(parts)
+    return f'<ul class="legend methods">{named}</ul><div class="plots">{"".join(parts)}</div>'
+
+
+def _curve(kind: str, dashes: str, points: str) -> str:
+    return f'<polyline class="curve kind-{text(kind)}" stroke-dasharray="{text(dashes)}" points="{points}"/>'

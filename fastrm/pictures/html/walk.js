@@ -2,37 +2,58 @@
 
 const ACTIONS = ["up", "right", "down", "left"];
 const ARROWS = ["↑", "→", "↓", "←"];
-const OFFSETS = [[-1, 0], [0, 1], [1, 0], [0, -1]];
+const OFFSETS = [
+  [-1, 0],
+  [0, 1],
+  [1, 0],
+  [0, -1],
+];
 const LEVELS = 48; // of values and visits
-const LIVE = 0, SUCCESS = 1, FAILURE = 2;
+const LIVE = 0,
+  SUCCESS = 1,
+  FAILURE = 2;
 
 function makeWorld(data, arrays) {
-  const rows = data.map.rows, width = rows[0].length, height = rows.length;
-  const count = arrays.cells.length, states = data.machine.states.length, events = arrays.delta.length / states;
+  const rows = data.map.rows,
+    width = rows[0].length,
+    height = rows.length;
+  const count = arrays.cells.length,
+    states = data.machine.states.length,
+    events = arrays.delta.length / states;
   const number = new Int32Array(width * height).fill(-1);
-  arrays.cells.forEach((place, s) => { number[place] = s; });
+  arrays.cells.forEach((place, s) => {
+    number[place] = s;
+  });
   const next = new Int32Array(4 * count);
   for (let s = 0; s < count; s++) {
     OFFSETS.forEach(([row, column], a) => {
-      const leads = arrays.moves[s] >> a & 1;
+      const leads = (arrays.moves[s] >> a) & 1;
       next[4 * s + a] = leads ? number[arrays.cells[s] + row * width + column] : s;
     });
   }
   const world = {
-    width, height, count, states, next,
+    width,
+    height,
+    count,
+    states,
+    next,
     start: data.map.start,
     first: data.machine.first,
     cell: (s) => [Math.floor(arrays.cells[s] / width), arrays.cells[s] % width],
-    at: (row, column) => (row < 0 || column < 0 || row >= height || column >= width ? -1 : number[row * width + column]),
+    at: (row, column) =>
+      row < 0 || column < 0 || row >= height || column >= width ? -1 : number[row * width + column],
     label(s) {
       const [row, column] = world.cell(s);
       return data.map.objects.includes(rows[row][column]) ? rows[row][column] : "";
     },
     // Rewards lie state by state, which packs better; the other tables lie event by event.
     step(s, u, a) {
-      const e = arrays.event[4 * s + a], pair = e * states + u;
+      const e = arrays.event[4 * s + a],
+        pair = e * states + u;
       return {
-        s: next[4 * s + a], u: arrays.delta[pair], outcome: arrays.outcome[pair],
+        s: next[4 * s + a],
+        u: arrays.delta[pair],
+        outcome: arrays.outcome[pair],
         reward: arrays.amounts[arrays.reward[u * events + e]],
       };
     },
@@ -42,7 +63,9 @@ function makeWorld(data, arrays) {
 
 // A policy has an action for every cell and option. Where there is no choice of options, machine states are options.
 function makePolicy(arrays, key, info) {
-  const actions = arrays[`${key}.actions`], choice = arrays[`${key}.choice`], columns = info.columns;
+  const actions = arrays[`${key}.actions`],
+    choice = arrays[`${key}.choice`],
+    columns = info.columns;
   return {
     columns,
     option: (world, s, u) => (choice ? choice[s * world.states + u] : u),
@@ -57,7 +80,8 @@ function makePolicy(arrays, key, info) {
 function follow(world, policy, s, u, gamma) {
   const walk = { cells: [s], states: [u], actions: [], rewards: [], outcome: LIVE, loop: -1, earned: 0 };
   const seen = new Map();
-  let option = -1, discount = 1;
+  let option = -1,
+    discount = 1;
   while (walk.outcome === LIVE) {
     if (option < 0) option = policy.option(world, s, u);
     const moment = (s * world.states + u) * policy.columns + option;
@@ -66,7 +90,8 @@ function follow(world, policy, s, u, gamma) {
       break;
     }
     seen.set(moment, walk.actions.length);
-    const a = policy.action(s, option), taken = world.step(s, u, a);
+    const a = policy.action(s, option),
+      taken = world.step(s, u, a);
     if (taken.u !== u) option = -1;
     s = taken.s;
     u = taken.u;

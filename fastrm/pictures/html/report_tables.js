@@ -1,0 +1,129 @@
+// The tables of a report: a row per method, setup and task, and every method compared with one.
+
+const percent = (x) =>
+  Number.isFinite(number(x)) ? `${(100 * number(x)).toFixed(number(x) === 1 || number(x) === 0 ? 0 : 1)} %` : "–";
+
+const fixed = (x, digits) =>
+  Number.isFinite(number(x))
+    ? number(x)
+        .toFixed(digits)
+        .replace(/^-(?=0\.0*$)/, "")
+        .replace("-", "−")
+    : "–";
+
+const three = (x) => fixed(x, 3);
+
+function summaryPanel(data, onmethod) {
+  const over = [...new Set(data.summary.map((row) => row.over))].join(" or ");
+  const several = (name, hint, keys, text) => ({
+    name,
+    hint,
+    isNumber: true,
+    value: (row) => row[keys[0]],
+    text,
+    csvNames: keys,
+    csv: (row) => keys.map((key) => row[key]),
+  });
+  const columns = [
+    { name: "method", value: (row) => row.label, text: (row) => row.label },
+    { name: "setup", value: (row) => row.setup, text: (row) => row.setup },
+    { name: "task", value: (row) => row.task, text: (row) => row.task },
+    { name: "runs", isNumber: true, value: (row) => row.runs, text: (row) => show(row.runs) },
+    { name: "maps", isNumber: true, value: (row) => row.maps, text: (row) => show(row.maps) },
+    several(
+      "settled score",
+      "median (quartiles) of the mean score over the last tenth of a run",
+      ["settled_50", "settled_25", "settled_75"],
+      (row) => `${three(row.settled_50)} (${three(row.settled_25)} to ${three(row.settled_75)})`,
+    ),
+    several(
+      "inter-quartile mean",
+      `mean of the middle half of the runs, with its 95 % interval over ${over}`,
+      ["iqm", "iqm_low", "iqm_high"],
+      (row) => `${three(row.iqm)} [${three(row.iqm_low)}, ${three(row.iqm_high)}]`,
+    ),
+    several(
+      "steps to 90 %",
+      "median (quartiles) of the steps until the score first reached 0.9",
+      ["steps_to_90_50", "steps_to_90_25", "steps_to_90_75"],
+      (row) =>
+        `${shortSteps(row.steps_to_90_50)} (${shortSteps(row.steps_to_90_25)} to ${shortSteps(row.steps_to_90_75)})`,
+    ),
+    several(
+      "shortest paths",
+      `share of runs that end with a shortest path, with its 95 % interval over ${over}`,
+      ["shortest_share", "shortest_share_low", "shortest_share_high"],
+      (row) =>
+        `${percent(row.shortest_share)} [${percent(row.shortest_share_low)}, ${percent(row.shortest_share_high)}]`,
+    ),
+  ];
+  const table = sortable("summary of all methods", columns, data.summary, (row) =>
+    onmethod(row.setup, row.task, row.label),
+  );
+  return {
+    table,
+    node: panel(
+      "Summary",
+      el(
+        "p",
+        { class: "soft" },
+        `Round brackets hold quartiles of runs, square brackets 95 % intervals over ${over}. Click a heading to sort, a row to open its runs.`,
+      ),
+      table.node,
+    ),
+  };
+}
+
+function comparisonPanel(data) {
+  const columns = [
+    { name: "method", value: (row) => row.label, text: (row) => row.label },
+    { name: "setup", value: (row) => row.setup, text: (row) => row.setup },
+    { name: "task", value: (row) => row.task, text: (row) => row.task },
+    {
+      name: "better with probability",
+      isNumber: true,
+      value: (row) => row.probability,
+      text: (row) => [bar(number(row.probability)), ` ${three(row.probability)}`],
+    },
+    {
+      name: "difference",
+      hint: "mean difference of the settled score with its 95 % interval",
+      isNumber: true,
+      value: (row) => row.difference,
+      csvNames: ["difference", "low", "high"],
+      csv: (row) => [row.difference, row.low, row.high],
+      text: (row) => `${fixed(row.difference, 4)} [${fixed(row.low, 4)}, ${fixed(row.high, 4)}]`,
+    },
+    {
+      name: "p",
+      hint: "two-sided, by random signs",
+      isNumber: true,
+      value: (row) => row.p,
+      text: (row) => show(Number(number(row.p).toPrecision(2))),
+    },
+    { name: "over", value: (row) => row.over, text: (row) => row.over },
+  ];
+  return panel(
+    `Compared with ${data.against}`,
+    el(
+      "p",
+      { class: "soft" },
+      `How likely a run of a method settles higher than one of ${data.against} on the same map and task; ties count half. Runs of a pair share their random numbers.`,
+    ),
+    sortable(`methods compared with ${data.against}`, columns, data.comparisons).node,
+  );
+}
+
+function bar(share) {
+  return svg(
+    "svg",
+    { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: "bar-ground", width: 100, height: 10 }),
+    svg("rect", {
+      class: share >= 0.5 ? "bar-good" : "bar-bad",
+      x: Math.min(50, 100 * share),
+      width: Math.abs(100 * share - 50),
+      height: 10,
+    }),
+  );
+}
