@@ -33,7 +33,7 @@ class _MainParser(_Parser):
 
 def build_parser(chosen: str | None, program: str = SCRIPT) -> argparse.ArgumentParser:
     """Build the parser; only the module of the chosen command is imported."""
-    parser = _MainParser(prog=program)
+    parser = _MainParser(prog=program, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"fastrm {fastrm.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, about in COMMANDS.items():
@@ -42,6 +42,7 @@ def build_parser(chosen: str | None, program: str = SCRIPT) -> argparse.Argument
             description=f"{about.purpose[0].upper()}{about.purpose[1:]}.",
             epilog=examples(name, program),
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         if name == chosen:
             importlib.import_module(f"fastrm.bench.{name}").add_arguments(command)
@@ -76,7 +77,11 @@ def _run(given: list[str], program: str) -> int:
     parser = build_parser(chosen, program)
     if chosen is not None and chosen not in COMMANDS:
         parser.error(f"no command {chosen!r:.60}{did_you_mean(chosen, COMMANDS)}; there are {', '.join(COMMANDS)}")
-    arguments = parser.parse_args(given)
+    arguments, unknown = parser.parse_known_args(given)
+    if unknown:
+        command = parser._subparsers._group_actions[0].choices[chosen] if chosen in COMMANDS else parser  # type: ignore
+        flags = [flag for action in command._actions for flag in action.option_strings]
+        command.error(f"no argument {unknown[0]!r:.60}{did_you_mean(unknown[0], flags)}")
     if arguments.command is None:
         parser.error("name a command")
     try:

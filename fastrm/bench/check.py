@@ -105,7 +105,7 @@ def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, message
     console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
     if verdict.reason:
         console.print(printable(f"no verdict: {verdict.reason}"), markup=False)
-    length = "never finishes" if verdict.length is None else f"{verdict.length} steps"
+    length = verdict.verdict if verdict.length is None else f"{verdict.length} steps"
     console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
     console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
     console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
@@ -132,7 +132,8 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
     low, high = verdict.gamma_interval or (None, None)
     interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
     console.print(f"  gamma            {interval}")
-    settled = "a loop: it never finishes" if hrm.length is None else f"{hrm.length} steps"
+    way = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
+    settled = way if hrm.length is None else f"{hrm.length} steps"
     loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
     console.print(f"  HRM settles on   {settled}{loss}")
 

@@ -79,7 +79,7 @@ COMMANDS = {
     ),
     "report": Command(
         _READ,
-        "make a web page with the claims, curves, tables and runs of a result file",
+        "show claims, curves, tables and runs of a file on a web page",
         (("report results/quick.h5 --out quick.html", "one file that needs no network"),),
     ),
     "replay": Command(
@@ -102,7 +102,7 @@ COMMANDS = {
     ),
     "explain": Command(
         _LOOK,
-        "make a web page of a map, a machine, what was learned and what is exactly true",
+        "show a map, a machine and what is learned on a web page",
         (
             ("explain 1a1b1c a-b-c --size 15 --out page.html", "the optimal policy, to be looked at in a browser"),
             ("explain my.map my.rm --learn crm --out page.html", "what CRM learned, beside the optimum"),

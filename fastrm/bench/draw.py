@@ -26,7 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
     parser.add_argument("--map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
     parser.add_argument(
-        "--learn", choices=registry.names(), help="with both: train, then draw policy, values and visits"
+        "--learn",
+        choices=registry.names(),
+        metavar="LEARNER",
+        help=f"with both: train {', '.join(registry.names())}; draw what it learned",
     )
     parser.add_argument(
         "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"

@@ -16,7 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
     parser.add_argument(
-        "--learn", choices=registry.names(), help="train, and show what was learned beside the exact optimum"
+        "--learn",
+        choices=registry.names(),
+        metavar="LEARNER",
+        help=f"train {', '.join(registry.names())}; show it beside the optimum",
     )
     parser.add_argument(
         "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"

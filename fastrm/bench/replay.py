@@ -21,6 +21,8 @@ FORMS = (*DRAWN, "gif", "npz", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    ranks = "--worst | --median | --best} METHOD TASK [--setup SETUP]"
+    parser.usage = f"%(prog)s FILE --out OUT --run I\n       %(prog)s FILE --out OUT {{{ranks}"
     parser.add_argument("file", metavar="FILE", help="a result file")
     which = parser.add_mutually_exclusive_group(required=True)
     for rank in ("worst", "median", "best"):

@@ -55,7 +55,9 @@ def add_running(parser: argparse.ArgumentParser, default: str) -> None:
     for name, meaning in CHANGES.items():
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{meaning}, instead of the suite's")
     parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
-    parser.add_argument("--isolation", choices=("thread", "process"), default="thread", help="what workers are")
+    parser.add_argument(
+        "--isolation", choices=("thread", "process"), default="thread", help="what workers are (default thread)"
+    )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at ADDRESS")
     add_json(parser, "with --list or --dry-run: print JSON, for programs")
     add_quiet(parser)

@@ -29,7 +29,7 @@ from fastrm.exact import (
 from fastrm.kernels import values
 from fastrm.learners.hrm import build_options
 from fastrm.learners.shaping import learned_rewards
-from fastrm.problems import Problem
+from fastrm.problems import Problem, retrace
 from fastrm.worlds import Cell
 
 _ROUNDS = 100_000
@@ -62,6 +62,12 @@ class HrmFixedPoint:
     """Discount factor."""
     machine: int = 0
     """Which machine of a multi-task problem."""
+
+    @cached_property
+    def fails(self) -> bool:
+        """Whether the path ends in a failure; a path that neither does nor completes the task is a loop."""
+        *_, last = retrace(self.problem, self.path, self.machine)
+        return self.length is None and last.state == self.problem.tables.n_u
 
     @cached_property
     def optimum(self) -> Solution:

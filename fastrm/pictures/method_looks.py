@@ -42,8 +42,8 @@ def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
 def lightness(colour: str) -> float:
     """Return how light a colour is in a grey print, L* of the CIE, from 0 for black to 100 for white.
 
-    >>> lightness("#000000"), round(lightness("#0072B2")), round(lightness("#ffffff"))
-    (0.0, 46, 100)
+    >>> lightness("#000000"), round(lightness("#777777")), round(lightness("#ffffff"))
+    (0.0, 50, 100)
     """
     parts = (part / 255 for part in rgb(colour))
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)

@@ -79,9 +79,11 @@ def _command(name: str) -> str:
         raise ValueError(f"docs/reference/commands.md: there is no command {name}; drop its section")
     parser = build_parser(name)
     (choices,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    line = COMMANDS[name]
+    about = COMMANDS[name]
+    purpose = f"{about.purpose[0].upper()}{about.purpose[1:]}. {about.notes}".strip()
+    examples = _table(("example", "what it does"), [(f"`{words}`", meaning) for words, meaning in about.examples])
     rows = [_argument(action) for action in choices[name]._actions if not isinstance(action, argparse._HelpAction)]
-    return f"{line[0].upper()}{line[1:]}.\n\n{_table(('argument', 'meaning'), rows)}"
+    return f"{purpose}\n\n{examples.strip()}\n\n{_table(('argument', 'meaning'), rows).strip()}"
 
 
 def _argument(action: argparse.Action) -> tuple[str, str]:

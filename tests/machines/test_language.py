@@ -107,7 +107,7 @@ def test_a_reward_that_is_a_truth_value_is_refused():
 
 
 def test_the_page_on_the_language_knows_every_feature():
-    page = (Path(__file__).parents[2] / "docs" / "language.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "language.md").read_text()
     assert [name for name in FEATURES if f"`{name}(" not in page] == []
 
 

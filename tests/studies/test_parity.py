@@ -129,7 +129,7 @@ def test_tasks_can_be_played_in_rotation(tmp_path):
     results = run(plan, tmp_path / "x.h5")
     both = train(plan.problem(0, 0, 0), "crm", steps=4000, seed=plan.stream(0, 0), tick=500)
     assert results["score"][0].tobytes() == both.score.tobytes()
-    with pytest.raises(ConfigError, match="true for tasks or files, not for both"):
+    with pytest.raises(ConfigError, match="true goes with tasks or machine_files, not both"):
         Experiment(name="x", setups=("1a",), tasks=("a",), machine_files=("m.rm",), rotate=True, methods=("crm-bool",))
 
 

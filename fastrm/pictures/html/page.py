@@ -132,8 +132,11 @@ def _colours() -> str:
         if theme == "light":
             named |= {f"object-{k}": colour for k, colour in enumerate(OBJECT_COLOURS)}
             named |= {f"kind-{kind}": colour for kind, colour in KIND_COLOURS.items()}
+            named |= {f"kind-{k}": colour for k, colour in enumerate(OBJECT_COLOURS)}  # of learners on one kind
         named |= {"kind-boolean": PAGE_COLOURS[theme]["ink"]}  # black is invisible on a dark page
         lines = " ".join(f"--{name}: {colour};" for name, colour in named.items())
         blocks.append(f"{opening} {{ {lines} }}{' }' if theme == 'dark' else ''}\n")
-    blocks += [f".kind-{kind} {{ --own: var(--kind-{kind}); }}\n" for kind in KIND_COLOURS]
+    blocks += [
+        f".kind-{kind} {{ --own: var(--kind-{kind}); }}\n" for kind in (*KIND_COLOURS, *range(len(OBJECT_COLOURS)))
+    ]
     return "".join(blocks)

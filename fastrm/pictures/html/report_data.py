@@ -38,12 +38,15 @@ def methods_data(groups: Groups) -> list[dict[str, Any]]:
     """Return name and look of every method; looks are those of the figures."""
     found, labels = [], list(dict.fromkeys(label for _, _, label in groups))
     looks = looks_of([method_of(label) for label in labels])
+    kinds, algos = (
+        list(dict.fromkeys(getattr(method_of(label), name) for label in labels)) for name in ("kind", "algo")
+    )
     for label in labels:
         method, dashes = method_of(label), looks[label]["linestyle"]
         found.append({
             "label": label,
             "name": name_of(label),
-            "kind": method.kind or "file",
+            "kind": str(algos.index(method.algo) % 9) if len(kinds) == 1 < len(algos) else method.kind or "file",
             "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
             "dots": method.shaping,
             "start": None if method.optimism is None else f"{method.optimism:g}",
