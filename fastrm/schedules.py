@@ -39,6 +39,8 @@ class Schedule(str):
         ConfigError
             When it is none, or a number is out of range.
         """
+        if not isinstance(text, str):
+            raise ConfigError(f"{shown(text)}: a schedule is text, such as 'linear(1, 0.1, 50000)'")
         match = re.fullmatch(r"\s*([a-z]+)\s*\(([^()]*)\)\s*", text)
         if match is None or match[1] not in _FORMS:
             forms = ", ".join(f"{name}({arguments})" for name, arguments in _FORMS.items())
@@ -100,7 +102,9 @@ def value_at(setting: float | str, step: int) -> float:
     >>> value_at(0.1, 5000), value_at("linear(1, 0, 10000)", 5000)
     (0.1, 0.5)
     """
-    return Schedule(setting).at(step) if isinstance(setting, str) else float(setting)
+    if not isinstance(setting, str):
+        return float(setting)
+    return (setting if isinstance(setting, Schedule) else Schedule(setting)).at(step)
 
 
 def final(setting: float | str, steps: int) -> float:

@@ -86,7 +86,7 @@ COMMANDS = {
         _READ,
         "make a run of a result file again and show what it learned",
         (
-            ("replay results/quick.h5 --worst crm-num a-b-c --out worst.png", "a picture of the worst run"),
+            ("replay results/quick.h5 --worst crm-num a --out x.png", "a picture of the worst run"),
             ("replay results/quick.h5 --run 12 --out run.gif", "a film; also .npz (tables) and .html (a page)"),
         ),
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fastrm.bench.console import counted, print_json, print_pairs, spaced
 from fastrm.bench.progress import duration
 from fastrm.checks import check_whole
-from fastrm.errors import printable
+from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,10 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
         check_whole("workers", workers, 1, 10_000)
     few = 100_000 if plan.learner.tick == "log" else 10 * plan.learner.tick
     calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, few))
-    work(calibration.to_json(), range(calibration.count))  # compile first
+    frame, _ = work(calibration.to_json(), range(calibration.count))  # compile first
+    failed = frame["error"][frame["error"] != b""]
+    if failed.size:
+        raise ConfigError(f"{failed.size} of {calibration.count} runs on the first map fail: {failed[0].decode()}")
     begun = time.perf_counter()
     work(calibration.to_json(), range(calibration.count))
     per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)

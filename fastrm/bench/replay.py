@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import show_score
 from fastrm.errors import ConfigError, printable
@@ -21,8 +21,10 @@ FORMS = (*DRAWN, "gif", "npz", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    ranks = "--worst | --median | --best} METHOD TASK [--setup SETUP]"
-    parser.usage = f"%(prog)s FILE --out OUT --run I\n       %(prog)s FILE --out OUT {{{ranks}"
+    parser.usage = (
+        "%(prog)s FILE --out OUT --run I\n"
+        "       ... FILE --out OUT (--worst|--median|--best) METHOD TASK [--setup SETUP]"
+    )
     parser.add_argument("file", metavar="FILE", help="a result file")
     which = parser.add_mutually_exclusive_group(required=True)
     for rank in ("worst", "median", "best"):
@@ -68,10 +70,7 @@ def _chosen(arguments: argparse.Namespace) -> tuple[int | str, dict[str, str]]:
 
 def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
     from fastrm import pictures
-    from fastrm.learners import registry
 
-    if form in DRAWN and not registry.find(found.algo).per_state:
-        raise ConfigError(f"--out {out}: {found.algo} keeps no values per machine state to draw; take .gif or .npz")
     if form == "gif":
         pictures.save_episode(problem, found.greedy_path, out)
     elif form in DRAWN:
@@ -81,8 +80,7 @@ def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
             if form == "npz":
                 _write_tables(found, out)
             else:
-                page = pictures.explain_page(problem, found)
-                out.write_text(page, encoding="utf-8")
+                out.write_text(pictures.explain_page(problem, found), encoding="utf-8", newline="\n")
         except OSError as trouble:
             raise ConfigError(f"{out}: cannot be written: {trouble.strerror or trouble}") from None
 
@@ -93,8 +91,9 @@ def _write_tables(found: Run, out: Path) -> None:
 
     paths = {f"path_{k}" if k else "path": np.array(path) for k, path in enumerate(found.greedy_paths)}
     curves = {name: getattr(found, name) for name in ("step", "score", "reward", "completions", "episodes")}
+    tables: dict[str, Any] = {"q": found.q, **{f"learned_{name}": table for name, table in found.more.items()}}
     with out.open("wb") as file:
-        np.savez(file, allow_pickle=False, q=found.q, **found.more, **paths, **curves)
+        np.savez(file, **(tables | paths | curves))
 
 
 def _describe(results: Results, row: int, found: Run) -> None:

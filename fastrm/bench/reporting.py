@@ -119,13 +119,15 @@ def _read(folder: Path, made_from: str) -> Report | None:
 
 def _made_from(results: Results) -> str:
     """Return a hash of the result file and of the program."""
+    from fastrm.pictures import have_matplotlib
+
     digest = hashlib.blake2b(digest_size=16)
     kernels = importlib.util.find_spec("fastrm.kernels")
     folders = Path(__file__).parents[1], Path(str(kernels.origin if kernels else __file__)).parent
     sources = {path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".js", ".css")}
     for path in (results.path, *sorted(sources)):
         digest.update(path.read_bytes() if path is not None else b"")
-    digest.update(str(results.path).encode(errors="replace"))
+    digest.update(f"{results.path} {have_matplotlib()}".encode(errors="replace"))
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What environments share: problems from names, the Office task, moves that slip."""
+"""What environments share: problems from names, and the Office task."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from fastrm.arrays import Array
 from fastrm.checks import check_known, check_whole
 from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
 from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, check_problem, compile
-from fastrm.worlds import ACTIONS, GridMap, find_grid
+from fastrm.worlds import GridMap, find_grid
 
 OFFICE_TASK = """
 name    coffee and mail to the office
@@ -77,15 +74,6 @@ def check_reset(seed: object, options: object) -> None:
         check_whole("seed", seed, 0, 2**128 - 1)
     if options is not None and not isinstance(options, Mapping):
         raise ConfigError(f"options={shown(options)}: must be a table")
-
-
-def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
-    """Return where moves really go: each sideways with the problem's probability of slipping."""
-    if not problem.slip:
-        return actions
-    turns = np.where(random.random(actions.shape) < 0.5, 1, 3)
-    turned: Array = (actions + np.where(random.random(actions.shape) < problem.slip, turns, 0)) % len(ACTIONS)
-    return turned
 
 
 def _refuse(settings: dict[str, Any], names: Sequence[str], what: str) -> None:

@@ -22,11 +22,11 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_truth, check_whole
-from fastrm.env.named_problems import build_problem, check_reset, office, slide
+from fastrm.env.named_problems import build_problem, check_reset, office
 from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels.contracts import LIVE
 from fastrm.pictures import paint, show
-from fastrm.problems import Episode, Problem
+from fastrm.problems import Episode, Problem, slide
 from fastrm.worlds import ACTIONS
 
 try:

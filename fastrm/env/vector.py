@@ -8,10 +8,10 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
-from fastrm.env.named_problems import build_problem, check_reset, office, slide
+from fastrm.env.named_problems import build_problem, check_reset, office
 from fastrm.errors import ConfigError, MissingExtra
 from fastrm.kernels import environments
-from fastrm.problems import Problem
+from fastrm.problems import Problem, slide
 from fastrm.worlds import ACTIONS
 
 try:

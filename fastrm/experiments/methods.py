@@ -63,9 +63,7 @@ class Method:
         kind = max((k for k in (*SHORT_KINDS, *KINDS) if name.endswith(f"-{k}")), key=len, default="")
         rest = name.removesuffix(f"-{kind}")
         algo = rest.removesuffix("-rs")
-        shaping, known = algo != rest, registry.names()
-        if algo not in known and algo.partition("-")[0] in known:  # such as crm-nmu
-            raise _unknown(label)
+        shaping = algo != rest
         if at and shaping:
             raise ConfigError(
                 f"method {shown(label)}: -rs (shaping) moves the initial values itself; leave out -rs or @{optimism}"

@@ -147,6 +147,7 @@ class Batch:
             seed=self.seeds[i],
             shaping=self.shaping,
             config=self.config,
+            steps=self.done,
             step=self.config.steps_at_ticks(self.steps),
             score=log.score[i],
             reward=log.reward[i],

@@ -15,6 +15,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
+from fastrm.errors import ConfigError
 from fastrm.kernels import dyna
 from fastrm.kernels.contracts import Memory, Setting, Span, State
 from fastrm.learners.qrm import Qrm
@@ -32,6 +33,8 @@ class Dyna(Qrm):
         """Return the initial values, and an empty memory."""
         q, _ = super().begin(problem, reward, config, n)
         room = math.prod(q.shape[1:])
+        if room >= 2**32:
+            raise ConfigError(f"dyna: remembers at most 2^32 moves, but this problem has {room}; take a smaller map")
         made, is_made = np.zeros((n, room), dtype=np.uint32), np.zeros((n, room), dtype=np.uint8)
         return q, Memory(made, is_made, np.zeros(n, dtype=np.uint64), int(config.planning))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.problems import Problem
-from fastrm.schedules import value_at
+from fastrm.schedules import final
 from fastrm.worlds import Cell
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Run:
     """Whether rewards were shaped by potentials of the machine."""
     config: LearnerConfig
     """The settings it learned with."""
+    steps: int
+    """Steps made."""
     step: Array
     """Steps made at every tick, [tick]."""
     score: Array
@@ -87,8 +89,8 @@ class Run:
 
     @property
     def last_epsilon(self) -> float:
-        """The epsilon of the last tick; of a run without ticks that of its first step."""
-        return value_at(self.config.epsilon, int(self.step[-1]) - 1 if self.step.size else 0)
+        """The epsilon of the last step."""
+        return final(self.config.epsilon, max(1, self.steps))
 
     @property
     def greedy_length(self) -> int | None:

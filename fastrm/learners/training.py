@@ -42,7 +42,7 @@ def train(
     problem : Problem
         The compiled map and machines.
     algo : str
-        The learner: ``qrm``, ``crm``, ``hrm``, or another that was registered.
+        The learner: a name of `fastrm.learners.registry.names`, such as ``qrm``, ``crm`` or ``hrm``.
     steps : int
         Environment steps.
     seed : int

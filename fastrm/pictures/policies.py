@@ -17,7 +17,7 @@ from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, option_pairs, registry
 from fastrm.pictures.map_views import draw_ground, draw_objects
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
-from fastrm.problems import Problem, retrace
+from fastrm.problems import Problem, retrace, slide
 from fastrm.worlds import OFFSETS, Cell
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     """
     tables, random = problem.tables, np.random.default_rng(seed)
     if q.shape != (len(tables.next_s), tables.n_u, N_ACTIONS):
-        raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action] (qrm or crm)")
+        raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action]")
     n = _ENVIRONMENTS
     s, u, t, event = (np.zeros(n, dtype=np.int64) for _ in range(4))
     over, first = np.ones(n, dtype=np.uint8), tables.first_u[np.arange(n) % len(tables.first_u)].astype(np.int64)
@@ -48,6 +48,7 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     for _ in range(_STEPS):
         allowed = best[s, u] | (random.random(n) < epsilon)[:, None]
         actions = np.argmax(allowed * (1.0 + random.random((n, N_ACTIONS))), axis=1)  # ties are broken at random
+        actions = slide(problem, actions, random)
         environments.step(tables, episode_limit, actions, s, u, first, t, over, reward, ends, cut, event)
         live = u < tables.n_u
         np.add.at(count, (s[live], u[live]), 1)

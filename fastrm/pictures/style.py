@@ -26,12 +26,18 @@ KIND_COLOURS = {
     "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#882255",
     "distance-to-go": "#009E73", "file": "#009E73",
 }  # fmt: skip
-LEARNER_COLOURS = {"qrm": "#56B4E9", "crm": "#332288", "hrm": "#D55E00"}
+LEARNER_COLOURS = {
+    "qrm": "#56B4E9", "crm": "#332288", "hrm": "#D55E00", "sarsa": "#117733", "expected-sarsa": "#999933",
+    "double-q": "#AA4499", "q-lambda": "#661100", "dyna": "#DDCC77",
+}  # fmt: skip
 """For figures of one kind of machine; none of them is the colour of a kind."""
 LEARNER_LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
 DPI = 200
 """Dots per inch of a .png, where nothing else is asked for."""
-LEARNER_MARKERS = {"qrm": "s", "crm": "o", "hrm": "^"}
+LEARNER_MARKERS = {
+    "qrm": "s", "crm": "o", "hrm": "^", "sarsa": "D", "expected-sarsa": "v", "double-q": "P", "q-lambda": "X",
+    "dyna": "<",
+}  # fmt: skip
 KIND_LINES: dict[str, Any] = {
     "boolean": "-", "numeric-boolean": (0, (5, 1.5)), "numeric": (0, (1, 1)), "potential": (0, (6, 1.5, 1, 1.5)),
     "distance-to-go": (0, (6, 1.5, 1, 1.5, 1, 1.5)), "file": "-",
@@ -99,7 +105,7 @@ def kind_colour(kind: str | None) -> str:
 
 
 def learner_line(algo: str) -> Any:
-    """Return the line style of a learner; those that do not come with fastrm get dash-dotted ones of their own."""
+    """Return the line style of a learner; others than the first three get dash-dotted ones."""
     if algo in LEARNER_LINES:
         return LEARNER_LINES[algo]
     others = [name for name in registry.names() if name not in LEARNER_LINES]
@@ -108,7 +114,7 @@ def learner_line(algo: str) -> Any:
 
 def learner_colour(algo: str) -> str:
     """Return the colour of a learner in a figure of one kind of machine."""
-    return LEARNER_COLOURS.get(algo, "#117733")
+    return LEARNER_COLOURS.get(algo, "#44AA99")
 
 
 def ink(colour: str) -> str:

@@ -2,7 +2,7 @@
 
 from fastrm.problems.compatibility import check_features, leaves_read
 from fastrm.problems.compiler import compile
-from fastrm.problems.episode import Episode, Moment, retrace
+from fastrm.problems.episode import Episode, Moment, retrace, slide
 from fastrm.problems.events import find_events
 from fastrm.problems.problem import Problem, Step, check_problem
 from fastrm.problems.steps_to_go import distances
@@ -11,5 +11,5 @@ from fastrm.problems.terrain import METRICS, Metric, Terrain
 
 __all__ = [
     "METRICS", "Episode", "Evaluator", "Metric", "Moment", "Problem", "Step", "Terrain", "check_features",
-    "check_problem", "compile", "distances", "find_events", "leaves_read", "retrace",
+    "check_problem", "compile", "distances", "find_events", "leaves_read", "retrace", "slide",
 ]  # fmt: skip

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
+from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.problems.problem import Problem
@@ -83,3 +86,12 @@ def retrace(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterato
         yield Moment(episode.cell, episode.u, episode.label, paid, episode.success, episode.end)
         if episode.terminated:
             return
+
+
+def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
+    """Return where moves really go: each sideways with the problem's probability of slipping."""
+    if not problem.slip:
+        return actions
+    turns = np.where(random.random(actions.shape) < 0.5, 1, 3)
+    turned: Array = (actions + np.where(random.random(actions.shape) < problem.slip, turns, 0)) % N_ACTIONS
+    return turned

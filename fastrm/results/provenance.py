@@ -42,7 +42,7 @@ def git_commit() -> str:
         recorded = root / "fastrm" / "COMMIT"
         return recorded.read_text().strip() if recorded.is_file() else ""
     try:
-        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=5).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -175,4 +175,5 @@ def share_of(name: object) -> float | None:
     match = re.fullmatch(r"steps_to_(?:([0-9]{1,3})|(0\.[0-9]+))", name) if isinstance(name, str) else None
     if match is None or (match[1] and not 1 <= int(match[1]) <= 100):
         return None
-    return int(match[1]) / 100 if match[1] else float(match[2])
+    share = int(match[1]) / 100 if match[1] else float(match[2])
+    return share if share > 0 else None

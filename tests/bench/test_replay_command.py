@@ -40,7 +40,7 @@ def test_tables_are_those_of_the_run_and_need_no_pickle(results, tmp_path, capsy
     again = results.replay(row)
     with np.load(tmp_path / "one.npz", allow_pickle=False) as tables:
         assert tables["q"].tobytes() == again.q.tobytes() and tables["score"].tobytes() == again.score.tobytes()
-        assert tables["controller"].tobytes() == again.controller.tobytes()
+        assert tables["learned_controller"].tobytes() == again.controller.tobytes()
         assert [tuple(cell) for cell in tables["path"].tolist()] == list(again.greedy_path)
 
 
@@ -61,7 +61,6 @@ def test_pictures_and_films_are_drawn(results, form, begins, tmp_path, capsys):
         (["--best", "qrm-bool", "c", "--out", "x.npz"], "task='c' selects nothing"),
         (["--best", "qrm-bool", "a", "--setup", "9z", "--out", "x.npz"], "setup='9z' selects nothing"),
         (["--run", "0", "--out", "x.txt"], "--out x.txt: must end in .png, .pdf, .svg, .gif, .npz or .html"),
-        (["--best", "hrm-num", "a", "--out", "x.png"], "hrm keeps no values per machine state to draw; take .gif"),
         (["--run", "0", "--out", "/nowhere/x.npz"], "/nowhere/x.npz: cannot be written: No such file"),
     ],
 )  # fmt: skip

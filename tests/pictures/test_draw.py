@@ -2,12 +2,14 @@
 
 import io
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from fastrm import GridMap, RewardMachine, compile
+from fastrm import GridMap, RewardMachine, compile, train
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
+from fastrm.pictures import visits
 
 
 @pytest.mark.parametrize("name", ["m.png", "m.pdf", "m.svg", "m.dot", "m.mmd"])
@@ -82,3 +84,11 @@ def test_playing_names_the_terminal_as_the_machine_does():
         problem, keys, shown = compile(GridMap.parse("XXXXX\nXaAbX\nXXXXX"), machine), iter([key, "q"]), []
         play(problem, keys.__next__, shown.append)
         assert said in "".join(shown)
+
+
+def test_visits_slip_where_moves_do():
+    grid = GridMap.generate("1a1b", size=9, seed=1)
+    problems = [compile(grid, RewardMachine.sequence("a-b"), slip=slip) for slip in (0.0, 0.4)]
+    q = train(problems[0], "qrm", steps=50_000).q
+    plain, slipping = (visits(problem, q) for problem in problems)
+    assert (slipping > 0).sum() > (plain > 0).sum() and not np.array_equal(plain, slipping)

@@ -156,7 +156,7 @@ def _told(run: Run | None, machine: int, *, is_followed: bool) -> dict[str, Any]
     return {
         "learner": run.algo.upper() + (" with reward shaping" if run.shaping else ""),
         "seed": str(run.seed),
-        "steps": int(run.step[-1]) if run.step.size else 0,
+        "steps": run.steps,
         "length": run.greedy_lengths[machine],
         "shortest": run.shortest[machine],
         "qInit": run.config.q_init,

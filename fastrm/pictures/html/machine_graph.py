@@ -14,6 +14,7 @@ from typing import Any
 
 from fastrm.errors import printable
 from fastrm.machines import RewardMachine
+from fastrm.pictures.graph import to_svg
 
 _SHAPES = {
     "g": "transform", "path": "d", "polygon": "points", "polyline": "points", "line": "x1 y1 x2 y2",
@@ -34,8 +35,6 @@ def machine_graph(machine: RewardMachine) -> dict[str, Any] | None:
 
     None where the machine has too many states for a picture.
     """
-    from fastrm.pictures import to_svg  # the room's own door: it imports this module too
-
     if len(machine.states) > _MOST:
         return None
     root = ElementTree.fromstring(to_svg(machine))

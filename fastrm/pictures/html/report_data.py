@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastrm import experiments
 from fastrm.arrays import Array
-from fastrm.errors import FastrmError
-from fastrm.experiments import method_of
+from fastrm.errors import ConfigError, FastrmError
+from fastrm.experiments import method_of, problem_of, replay
 from fastrm.pictures.curves import name_of
 from fastrm.pictures.html.explain import explain_data
 from fastrm.pictures.html.page import smallest
@@ -189,19 +188,16 @@ def replays(results: Results, groups: Groups, shown: Sequence[Shown], most: int)
 
     The last task comes first, as it is the longest, and of every method the median, the worst and the best run.
     """
-    again = getattr(experiments, "replay", None)
-    if again is None or not most:
-        return {}
     tasks = list(dict.fromkeys(task for _, task, _ in groups))
     of_group = [tasks.index(task) for _, task, _ in groups]
     ranked = [run for run in shown if run.rank]
     ranked.sort(key=lambda run: (-of_group[run.group], (2, 3, 1).index(run.rank)))
     found: dict[str, Any] = {}
-    for run in ranked[:most]:
-        grid, task, method, _ = results.plan.coordinates(int(results["run"][run.row]))
-        problem = results.plan.problem(grid, task, method)
+    for run in ranked:
+        if len(found) == most:
+            break
         try:
-            found[str(run.row)] = explain_data(problem, again(results, run.row), brief=True)
-        except FastrmError:  # too large for a page, or a learner that is not known here
+            found[str(run.row)] = explain_data(problem_of(results, run.row), replay(results, run.row), brief=True)
+        except ConfigError:  # too large for a page, or a learner that is not known here
             continue
     return found
