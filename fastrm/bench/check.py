@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import FAILED, add_json, print_json
-from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.bench.inputs import add_gamma, add_map_and_machine, compiled
 from fastrm.errors import printable
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
@@ -30,7 +30,7 @@ MARK_COLOURS = ("green", "bold red", "bold yellow")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
-    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
+    add_gamma(parser)
     parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
     add_json(parser)
 
@@ -39,14 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Check and print."""
     from fastrm.exact import check, check_gamma
     from fastrm.learners import hrm_fixed_point
-    from fastrm.problems import compile
 
     gamma = arguments.gamma
     check_gamma(gamma)
-    grid, machine = read_map(arguments), read_machine(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = compile(grid, machine, arguments.profile, arguments.metric)
+        problem = compiled(arguments)
         _log.info("compiled %r", problem)
         report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
     _log.info("decided: %s", report.guarantee.verdict)
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(as_dict(report, hrm, messages))
     else:
-        print_check(grid, report, hrm, messages)
+        print_check(problem.grid, report, hrm, messages)
     return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
 
 

@@ -7,10 +7,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrm.bench.inputs import add_settings, read_machine, read_map
+from fastrm.bench.inputs import (
+    add_gamma,
+    add_learning,
+    add_settings,
+    add_slip,
+    compiled,
+    learned,
+    read_machine,
+    read_map,
+)
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError, printable
-from fastrm.learners import registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,15 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
     parser.add_argument("--map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
-    parser.add_argument(
-        "--learn",
-        choices=registry.names(),
-        metavar="LEARNER",
-        help=f"with both: train {', '.join(registry.names())}; draw what it learned",
-    )
-    parser.add_argument(
-        "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
-    )
+    add_learning(parser, "with both: train, and draw what was learned")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE",
         help="picture.png, .pdf or .svg; for a machine also .dot, .mmd (Mermaid); with --learn also .gif, an episode",
@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--width", type=float, metavar="INCHES", help="width of a .png, .pdf or .svg")
     parser.add_argument("--dpi", type=int, metavar="N", help="dots per inch of a .png (default 200)")
     add_settings(parser)
+    add_slip(parser)
+    add_gamma(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -107,15 +109,11 @@ def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
 
     if form in ("dot", "mmd"):
         raise ConfigError(f"--out {arguments.out}: {form} is for machines; a map is drawn as png, pdf or svg")
-    grid = read_map(arguments)
     if not arguments.learn:
-        _save(draw_maps([(Path(arguments.map).stem, grid)], arguments.width), arguments)
+        _save(draw_maps([(Path(arguments.map).stem, read_map(arguments))], arguments.width), arguments)
         return
-    from fastrm.learners import train
-    from fastrm.problems import compile
-
-    problem = compile(grid, read_machine(arguments), arguments.profile, arguments.metric)
-    trained = train(problem, arguments.learn, steps=arguments.steps)
+    problem = compiled(arguments)
+    trained = learned(problem, arguments)
     if form == "gif":
         save_episode(problem, trained.greedy_path, arguments.out)
     else:

@@ -7,42 +7,27 @@ import shlex
 import sys
 from pathlib import Path
 
-from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.bench.inputs import add_gamma, add_learning, add_map_and_machine, add_slip, compiled, learned
 from fastrm.errors import ConfigError, printable
-from fastrm.learners import registry
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
-    parser.add_argument(
-        "--learn",
-        choices=registry.names(),
-        metavar="LEARNER",
-        help=f"train {', '.join(registry.names())}; show it beside the optimum",
-    )
-    parser.add_argument(
-        "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
-    )
-    parser.add_argument("--learner-seed", type=int, default=0, metavar="N", help="seed of --learn (default 0)")
-    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
+    add_slip(parser)
+    add_gamma(parser)
+    add_learning(parser, "train, and show what was learned beside the optimum")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as e.html")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the page."""
-    from fastrm.learners import train
     from fastrm.pictures import explain_page
-    from fastrm.problems import compile
 
     check_name(arguments.out)
-    problem = compile(read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric)
-    learned = None
-    if arguments.learn:
-        learned = train(
-            problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, gamma=arguments.gamma
-        )
-    write_page(arguments.out, explain_page(problem, learned, gamma=arguments.gamma, command=_command(arguments)))
+    problem = compiled(arguments)
+    run = learned(problem, arguments) if arguments.learn else None
+    write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
     return 0
 
 

@@ -1,11 +1,20 @@
-"""Maps and machines as people name them on the command line: a file, or a setup and a task."""
+"""Maps, machines and learners as people name them on the command line: a file, or a setup and a task."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
+from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
 from fastrm.worlds import GridMap, find_grid
+
+if TYPE_CHECKING:
+    from fastrm.learners import Run
+    from fastrm.problems import Problem
+
+LEARNING = ("alpha", "epsilon", "q_init")
+"""Settings of learners that have an argument."""
 
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +41,61 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", choices=("manhattan", "geodesic"), default="manhattan",
         help="distances: rows plus columns (manhattan, the default), or steps around walls (geodesic)",
+    )  # fmt: skip
+
+
+def add_gamma(parser: argparse.ArgumentParser) -> None:
+    """Add the discount."""
+    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
+
+
+def add_slip(parser: argparse.ArgumentParser) -> None:
+    """Add the probability of slipping."""
+    parser.add_argument(
+        "--slip", type=float, default=0.0, metavar="P", help="how often a move goes sideways (default 0)"
+    )
+
+
+def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the arguments that choose and set a learner."""
+    names = ", ".join(registry.names())
+    parser.add_argument(
+        "--learn", choices=registry.names(), metavar="LEARNER", help=f"{purpose} (LEARNER: {names})"
+    )  # fmt: skip
+    parser.add_argument(
+        "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
+    )
+    parser.add_argument("--learner-seed", type=int, default=0, metavar="N", help="seed of --learn (default 0)")
+    parser.add_argument("--shaping", action="store_true", help="let --learn shape the rewards")
+    for name, meaning in zip(LEARNING, ("learning rate", "exploration", "initial values"), strict=True):
+        what = "a number" if name == "q_init" else "a number or a schedule such as 'linear(1, 0.1, 50000)'"
+        parser.add_argument(_flag(name), type=_rate, metavar="X", help=f"{meaning} of --learn: {what}")
+
+
+def _rate(text: str) -> float | str:
+    """Read a number; what is none may be a schedule."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def compiled(arguments: argparse.Namespace) -> Problem:
+    """Compile the map and the machine."""
+    from fastrm.problems import compile
+
+    slip = getattr(arguments, "slip", 0.0)
+    return compile(read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric, slip=slip)
+
+
+def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
+    """Train the learner that was chosen."""
+    from fastrm.learners import train
+
+    given = {name: getattr(arguments, name) for name in LEARNING if getattr(arguments, name) is not None}
+    return train(
+        problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, shaping=arguments.shaping,
+        gamma=arguments.gamma, **given,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fastrm.bench.inputs import add_map_and_machine, read_machine, read_map
+from fastrm.bench.inputs import add_map_and_machine, compiled
 from fastrm.problems import Problem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP
 
@@ -28,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
-    from fastrm.problems import compile
-
-    problem = compile(read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric)
+    problem = compiled(arguments)
     with keyboard() as read:
         play(problem, read, sys.stdout.write, clear=CLEAR if sys.stdout.isatty() else "")
     return 0
