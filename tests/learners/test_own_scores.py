@@ -75,7 +75,7 @@ def test_totals_equal_the_oracle_s():
     assert len(compared) >= 10, f"only {len(compared)} of the machines are scored by totals"
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ["qrm", "crm", "hrm"])
 def test_kernels_equal_the_oracle_on_totals_and_rewards_per_step_in_turn(algo):
     @settings(max_examples=15)
     @given(maps(), st.lists(machines(), min_size=2, max_size=2), st.integers(0, 2**64 - 1))

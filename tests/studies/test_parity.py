@@ -136,7 +136,7 @@ def test_tasks_can_be_played_in_rotation(tmp_path):
 def test_a_series_names_its_suites(reference, monkeypatch, capsys):
     parts = ["icarte-craft-single", "icarte-office-single", "icarte-craft-multi", "icarte-office-multi"]
     assert [one.name for one in read_suite("icarte", reference)] == parts
-    with pytest.raises(ConfigError, match="run its parts"):
+    with pytest.raises(ConfigError, match="a series of experiments, where one is expected"):
         Experiment.named("icarte")
     assert main(["run", "icarte", "--out", "x.h5", "--reference", str(reference)]) == 2
     assert "--out goes with one of icarte-craft-single" in capsys.readouterr().err
