@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS
+from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.episode import begin_episode, end_episode, packed_move
-from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
+from fastrm.kernels.lanes import ALONE, fetch_ahead, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import HALF, LOW, draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.td import td
 
-_0, _1, _3, _4, _BLOCK = (np.uint64(k) for k in (0, 1, 3, N_ACTIONS, BLOCK))
+_0, _1, _3, _4 = (np.uint64(k) for k in (0, 1, 3, N_ACTIONS))
 
 
 @part
@@ -89,4 +89,4 @@ def step(world, mine, x):
 @jit
 def run(setting, state, span):
     """Go on for a span with every run. `state` is updated."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, _BLOCK)
+    go_on(own, enter, step, leave, flatten(setting), state, span, ALONE)

@@ -22,6 +22,8 @@ from fastrm.kernels.simd import prefetch
 
 LANES = 3
 
+ALONE = np.uint64(17)  # given as width of a row: runs that keep a processor busy by themselves go one by one
+
 _4, _BLOCK, _LINE, _WIDEST = np.uint64(N_ACTIONS), np.uint64(BLOCK), np.uint64(8), np.uint64(16)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK, FORGOTTEN, N_ACTIONS
+from fastrm.kernels.contracts import FORGOTTEN, N_ACTIONS
 from fastrm.kernels.episode import begin_episode, end_episode, packed_move
-from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
+from fastrm.kernels.lanes import ALONE, fetch_ahead, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.td import normal
 
-_0, _1, _4, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS), np.uint64(BLOCK)
+_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS)
 
 
 @part
@@ -93,4 +93,4 @@ def step(world, mine, x):
 @jit
 def run(setting, state, span):
     """Go on for a span with every run. `state` is updated."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, _BLOCK)
+    go_on(own, enter, step, leave, flatten(setting), state, span, ALONE)
