@@ -6,9 +6,9 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS
-from fastrm.kernels.episode import begin_episode, end_episode, packed_move
-from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
-from fastrm.kernels.policy import choose, slide
+from fastrm.kernels.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.lanes import flatten, go_on
+from fastrm.kernels.policy import choose
 from fastrm.kernels.qrm import enter, leave, own
 from fastrm.kernels.rng import HALF, draw
 from fastrm.kernels.simd import row_ties
@@ -31,34 +31,20 @@ def sum_ties(q, one, two):
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
-    i, agents, log, q = mine
+    q, rule, size = mine[3], world.setting.rule, (world.n_u + _1) * world.n_s * _4
     rng0, rng1, s4, u, column, t, earned = x
-    setting, rule, size = world.setting, world.setting.rule, (world.n_u + _1) * world.n_s * _4
     here = column + s4
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(sum_ties(q, here, size + here), number, rule.explore_below)
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(setting.far, world.moves, s4, q, column, _1)
-    v, paid = u, e * world.n_cols + u
-    t += _1
-    earned += world.own[paid]
-    if e >= world.n_quiet:
-        u = np.uint64(world.delta[paid])
-        column = u * world.n_s * _4
-    cut = t == rule.limit
+    (rng0, rng1, s4, u, column, t, earned), e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
     number, rng0, rng1 = draw(rng0, rng1)
+    x = rng0, rng1, s4, u, column, t, earned
     learns, judges = (_0, size) if number >> HALF < _HALFWAY else (size, _0)
     best = choose(row_ties(q, learns + column + s4), number, _0)
-    ahead = 0.0 if cut and not rule.bootstraps_at_limit else q[judges + column + s4 + best]
+    ahead = q[judges + column + s4 + best] if bootstraps(world, x) else 0.0
     place = learns + here + a
     q[place] = td(q[place], world.reward[paid], ahead, rule.alpha, rule.gamma)
-    if u == world.n_u or cut:
-        me = agents[i]
-        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
-        column = u * world.n_s * _4
-    return rng0, rng1, s4, u, column, t, earned
+    return begin_next(world, mine, x, e, paid) if is_over(world, x) else x
 
 
 @jit

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastrm.kernels import qrm
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import N_ACTIONS
-from fastrm.kernels.episode import begin_episode, end_episode, packed_move
-from fastrm.kernels.lanes import ALONE, fetch_ahead, flatten, go_on
+from fastrm.kernels.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.episode import packed_move
+from fastrm.kernels.lanes import ALONE, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import HALF, LOW, draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.td import td
 
-_0, _1, _3, _4 = (np.uint64(k) for k in (0, 1, 3, N_ACTIONS))
+_1, _3, _4 = (np.uint64(k) for k in (1, 3, N_ACTIONS))
 
 
 @part
@@ -25,17 +27,15 @@ def own(state, i):
 
 @part
 def enter(world, mine):
-    """Return the local variables of a run: those of QRM, and how many moves it has made for the first time."""
-    me, count = mine[1][mine[0]], mine[6].count[mine[0]]
-    return me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["u"] * world.n_s * _4, me["t"], me["earned"], count
+    """Return the local variables of a run: those of QRM, and how many different moves it has made."""
+    return qrm.enter(world, mine), mine[6].count[mine[0]]
 
 
 @part
 def leave(mine, x):
     """Put the local variables of a run back."""
-    me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], s4, me["u"], _, me["t"], me["earned"], mine[6].count[mine[0]] = x
-    me["s"] = s4 // _4
+    qrm.leave(mine, x[0])
+    mine[6].count[mine[0]] = x[1]
 
 
 @part
@@ -54,36 +54,23 @@ def imagine(world, q, place, rng0, rng1):
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
-    i, agents, log, q, made, is_made, memory = mine
-    rng0, rng1, s4, u, column, t, earned, count = x
-    setting, rule = world.setting, world.setting.rule
+    q, made, is_made, memory, rule = mine[3], mine[4], mine[5], mine[6], world.setting.rule
+    (rng0, rng1, s4, u, column, t, earned), count = x
     here = column + s4
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(row_ties(q, here), number, rule.explore_below)
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(setting.far, world.moves, s4, q, column, _1)
-    v, paid = u, e * world.n_cols + u
-    t += _1
-    earned += world.own[paid]
-    if e >= world.n_quiet:
-        u = np.uint64(world.delta[paid])
-        column = u * world.n_s * _4
-    cut = t == rule.limit
-    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, column + s4)
+    walk, e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
+    best = row_best(q, walk[4] + walk[2]) if bootstraps(world, walk) else 0.0
     q[here + a] = td(q[here + a], world.reward[paid], best, rule.alpha, rule.gamma)
     if is_made[here + a] == 0:
         is_made[here + a], made[count] = 1, here + a
         count += _1
+    rng0, rng1, s4, u, column, t, earned = walk
     for _ in range(memory.planning):
         number, rng0, rng1 = draw(rng0, rng1)
         rng0, rng1 = imagine(world, q, np.uint64(made[(number & LOW) * count >> HALF]), rng0, rng1)
-    if u == world.n_u or cut:
-        me = agents[i]
-        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
-        column = u * world.n_s * _4
-    return rng0, rng1, s4, u, column, t, earned, count
+    walk = rng0, rng1, s4, u, column, t, earned
+    return (begin_next(world, mine, walk, e, paid) if is_over(world, walk) else walk), count
 
 
 @jit

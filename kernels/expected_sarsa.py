@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS
-from fastrm.kernels.episode import begin_episode, end_episode, packed_move
-from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
-from fastrm.kernels.policy import choose, slide
+from fastrm.kernels.contracts import BLOCK
+from fastrm.kernels.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.lanes import flatten, go_on
+from fastrm.kernels.policy import choose
 from fastrm.kernels.qrm import enter, leave, own
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.td import td
 
-_1, _2, _3, _4, _BLOCK = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(N_ACTIONS), np.uint64(BLOCK)
+_1, _2, _3, _BLOCK = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(BLOCK)
 
 
 @part
@@ -28,30 +28,15 @@ def expected(q, there, explore_below):
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
-    i, agents, log, q = mine
+    q, rule = mine[3], world.setting.rule
     rng0, rng1, s4, u, column, t, earned = x
-    setting, rule = world.setting, world.setting.rule
     here = column + s4
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(row_ties(q, here), number, rule.explore_below)
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(setting.far, world.moves, s4, q, column, _1)
-    v, paid = u, e * world.n_cols + u
-    t += _1
-    earned += world.own[paid]
-    if e >= world.n_quiet:
-        u = np.uint64(world.delta[paid])
-        column = u * world.n_s * _4
-    cut = t == rule.limit
-    ahead = 0.0 if cut and not rule.bootstraps_at_limit else expected(q, column + s4, rule.explore_below)
+    x, e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
+    ahead = expected(q, x[4] + x[2], rule.explore_below) if bootstraps(world, x) else 0.0
     q[here + a] = td(q[here + a], world.reward[paid], ahead, rule.alpha, rule.gamma)
-    if u == world.n_u or cut:
-        me = agents[i]
-        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
-        column = u * world.n_s * _4
-    return rng0, rng1, s4, u, column, t, earned
+    return begin_next(world, mine, x, e, paid) if is_over(world, x) else x
 
 
 @jit

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastrm.kernels import qrm
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import FORGOTTEN, N_ACTIONS
-from fastrm.kernels.episode import begin_episode, end_episode, packed_move
-from fastrm.kernels.lanes import ALONE, fetch_ahead, flatten, go_on
-from fastrm.kernels.policy import choose, slide
+from fastrm.kernels.contracts import FORGOTTEN
+from fastrm.kernels.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.lanes import ALONE, flatten, go_on
+from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import draw
 from fastrm.kernels.simd import row_best, row_ties
 from fastrm.kernels.td import normal
 
-_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS)
+_0, _1 = np.uint64(0), np.uint64(1)
 
 
 @part
@@ -26,16 +27,14 @@ def own(state, i):
 @part
 def enter(world, mine):
     """Return the local variables of a run: those of QRM, and how many traces there are."""
-    me, count = mine[1][mine[0]], mine[6].count[mine[0]]
-    return me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["u"] * world.n_s * _4, me["t"], me["earned"], count
+    return qrm.enter(world, mine), mine[6].count[mine[0]]
 
 
 @part
 def leave(mine, x):
     """Put the local variables of a run back."""
-    me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], s4, me["u"], _, me["t"], me["earned"], mine[6].count[mine[0]] = x
-    me["s"] = s4 // _4
+    qrm.leave(mine, x[0])
+    mine[6].count[mine[0]] = x[1]
 
 
 @part
@@ -55,26 +54,16 @@ def correct(q, place, weight, count, newest, change, decay):
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
-    i, agents, log, q, place, weight, traces = mine
-    rng0, rng1, s4, u, column, t, earned, count = x
-    setting, rule = world.setting, world.setting.rule
+    q, place, weight, traces, rule = mine[3], mine[4], mine[5], mine[6], world.setting.rule
+    (rng0, rng1, s4, u, column, t, earned), count = x
     here = column + s4
     number, rng0, rng1 = draw(rng0, rng1)
     ties = row_ties(q, here)
     a = choose(ties, number, rule.explore_below)
     if ties >> a & _1 == _0:  # what came before did not lead to what this policy would do
         count = _0
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(setting.far, world.moves, s4, q, column, _1)
-    v, paid = u, e * world.n_cols + u
-    t += _1
-    earned += world.own[paid]
-    if e >= world.n_quiet:
-        u = np.uint64(world.delta[paid])
-        column = u * world.n_s * _4
-    cut = t == rule.limit
-    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, column + s4)
+    walk, e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
+    best = row_best(q, walk[4] + walk[2]) if bootstraps(world, walk) else 0.0
     old = q[here + a]
     change = rule.alpha * (world.reward[paid] + rule.gamma * best - old)
     count = correct(q, place, weight, count, here + a, change, traces.decay)
@@ -82,12 +71,9 @@ def step(world, mine, x):
     if traces.decay >= FORGOTTEN:
         place[count], weight[count] = here + a, traces.decay
         count += _1
-    if u == world.n_u or cut:
-        me = agents[i]
-        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
-        column, count = u * world.n_s * _4, _0
-    return rng0, rng1, s4, u, column, t, earned, count
+    if is_over(world, walk):
+        return begin_next(world, mine, walk, e, paid), _0
+    return walk, count
 
 
 @jit
