@@ -68,7 +68,7 @@ def print_speed(report: dict[str, Any]) -> None:
         "One core, task a-b-c: M steps/s of one run and of six; / C, / C three in turn",
         "learner", "machine", "side", "one", "/C", "/naive", "six", "/C", "/C x 3",
     )  # fmt: skip
-    table.box = SIMPLE  # names of learners are long
+    table.box, table.padding = SIMPLE, (0, 1, 0, 0)  # names of learners are long
     short = {kind: name for name, kind in SHORT_KINDS.items()}
     for row in report["kernels"]:
         table.add_row(
