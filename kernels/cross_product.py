@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastrm.kernels import qrm
 from fastrm.kernels._jit import part
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.episode import begin_episode, end_episode, packed_move
@@ -14,6 +15,19 @@ from fastrm.kernels.lanes import fetch_ahead
 from fastrm.kernels.policy import slide
 
 _1, _4 = np.uint64(1), np.uint64(N_ACTIONS)
+
+
+@part
+def enter(world, mine):
+    """Return the local variables of a run that keeps a list: those of QRM, and how long the list is."""
+    return qrm.enter(world, mine), mine[6].count[mine[0]]
+
+
+@part
+def leave(mine, x):
+    """Put them back."""
+    qrm.leave(mine, x[0])
+    mine[6].count[mine[0]] = x[1]
 
 
 @part

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastrm.kernels import qrm
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import N_ACTIONS
-from fastrm.kernels.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.cross_product import begin_next, bootstraps, enter, is_over, leave, move
 from fastrm.kernels.episode import packed_move
 from fastrm.kernels.lanes import ALONE, flatten, go_on
 from fastrm.kernels.policy import choose, slide
@@ -23,19 +22,6 @@ def own(state, i):
     """Return what belongs to run i, its memory included."""
     memory = state.own
     return i, state.agents, state.log, state.q[i].reshape(-1), memory.made[i], memory.is_made[i], memory
-
-
-@part
-def enter(world, mine):
-    """Return the local variables of a run: those of QRM, and how many different moves it has made."""
-    return qrm.enter(world, mine), mine[6].count[mine[0]]
-
-
-@part
-def leave(mine, x):
-    """Put the local variables of a run back."""
-    qrm.leave(mine, x[0])
-    mine[6].count[mine[0]] = x[1]
 
 
 @part

@@ -83,7 +83,7 @@ def learning_curves(
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     steps, score, shaded = results["step"], results["score"], shows_bands(results, bands)
     with style():
-        looks, ceilings = looks_of([method_of(label) for label in labels]), _ceilings(results, groups)
+        looks, ceilings = looks_of([method_of(label) for label in labels]), ceilings_of(results, groups)
         names = {label: name_of(label) for label in labels} | ({"": "ceiling"} if ceilings else {})
         top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
         layout = Layout.of(len(setups), list(names.values()), width)
@@ -133,7 +133,7 @@ def _first_score(steps: Array, scores: Array) -> int:
     return int(steps[np.isfinite(scores).any(axis=0).argmax()])
 
 
-def _ceilings(results: Results, groups: Mapping[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
+def ceilings_of(results: Results, groups: Mapping[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
     """Return the ceiling of every panel that has one in the unit of the score, the median over its runs."""
     level, found = results["ceiling"] / results["optimal_arps"], {}
     for panel in dict.fromkeys(key[:2] for key in groups):

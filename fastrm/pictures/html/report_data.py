@@ -10,7 +10,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError
 from fastrm.experiments import method_of, problem_of, replay
-from fastrm.pictures.curves import name_of
+from fastrm.pictures.curves import ceilings_of, name_of
 from fastrm.pictures.html.explain import explain_data
 from fastrm.pictures.html.page import smallest
 from fastrm.pictures.method_looks import looks_of
@@ -65,7 +65,7 @@ def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[
         "steps": steps[chosen].tolist(),
         "meanSteps": steps[few].tolist() if has_means else [],
         "levels": PRECISION,
-        "ceilings": _ceilings(results, groups),
+        "ceilings": [[*panel, height] for panel, height in ceilings_of(results, groups).items()],
     }
     arrays = {}
     for name, values in (("bands", bands), ("means", means)):  # intervals may reach far beyond the scores
@@ -103,17 +103,6 @@ def _differences(values: Array, low: float, high: float) -> Array:
     step = np.diff(level, axis=-1, prepend=0)
     folded: Array = np.where(step < 0, -2 * step - 1, 2 * step).astype(np.uint16)
     return folded
-
-
-def _ceilings(results: Results, groups: Groups) -> list[list[Any]]:
-    """Return setup, task and the largest score to settle at, the median over runs, where it is known."""
-    level, found = results["ceiling"] / results["optimal_arps"], []
-    for panel in dict.fromkeys(key[:2] for key in groups):
-        rows = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
-        known = level[rows][np.isfinite(level[rows])]
-        if len(known):
-            found.append([*panel, float(np.median(known))])
-    return found
 
 
 def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str, Any]]:
