@@ -203,3 +203,16 @@ def test_a_reader_that_leaves_ends_a_command_without_noise(words, here):
     )  # fmt: skip
     os.close(write)
     assert done.returncode == 0 and "Error" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "quick", "--seed", "3"], "run: no argument '--seed' (did you mean --seeds?)"),
+        (["check", "1a", "a", "--metrc", "geodesic"], "check: no argument '--metrc' (did you mean --metric?)"),
+    ],
+)
+def test_an_argument_that_is_not_there_is_refused_by_its_command_with_the_nearest(words, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2 and message in capsys.readouterr().err
