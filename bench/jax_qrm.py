@@ -20,7 +20,7 @@ def make_run(problem):
     tables = problem.tables
     next_s, event = jnp.array(tables.next_s, jnp.int32), jnp.array(tables.event, jnp.int32)
     delta, reward = jnp.array(tables.delta, jnp.int32), jnp.array(tables.reward)
-    n_u, start = tables.n_u, tables.start
+    n_u, start = tables.n_u, int(tables.starts[0])
 
     def step(state, key):
         q, s, u, t, done = state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.kernels.episode import step
 
 STRETCH = 64  # pairs that are looked at together
@@ -13,11 +13,13 @@ _NEVER = 1e-40  # so far below the last digit of any sum that leaving it out cha
 
 
 @part
-def share_of(a, chosen, epsilon, slip):
+def share_of(a, chosen, epsilon, slip, n_a):
     """Return the probability that play moves in direction a, exploring and sliding now and then."""
-    turn = (a - chosen) & (N_ACTIONS - 1)
-    straight = 1.0 - slip if turn == 0 else 0.0 if turn == 2 else 0.5 * slip
-    return epsilon / N_ACTIONS + (1.0 - epsilon) * straight
+    turn = a - chosen if a >= chosen else a - chosen + n_a
+    straight = 1.0 - slip if turn == 0 else 0.0
+    straight += 0.5 * slip if turn == 1 else 0.0
+    straight += 0.5 * slip if turn == n_a - 1 else 0.0
+    return epsilon / n_a + (1.0 - epsilon) * straight
 
 
 @jit
@@ -36,9 +38,10 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
     and the sum of t P(success at t).
     """
     n_cols, n_stretches = worth.shape[1], busy.shape[1]
-    first = tables.start * n_cols + u
-    mass[0, first] = 1.0
-    busy[0, first // STRETCH] = 1
+    for s in tables.starts:
+        first = np.int64(s) * n_cols + u
+        mass[0, first] += 1.0 / tables.starts.size
+        busy[0, first // STRETCH] = 1
     total, left, t, success, steps, dropped = 0.0, 1.0, 0, 0.0, 0.0, 0.0
     while t < horizon and left > tolerance * (t + 1):
         now, then = t % 2, (t + 1) % 2
@@ -57,8 +60,8 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
                     dropped += here
                     continue
                 s, v = x // n_cols, x % n_cols
-                for a in range(N_ACTIONS):
-                    share = share_of(a, policy[s, v], epsilon, slip)
+                for a in range(tables.next_s.shape[1]):
+                    share = share_of(a, policy[s, v], epsilon, slip, tables.next_s.shape[1])
                     if share == 0.0:
                         continue
                     s_next, v_next, e = step(tables, s, v, a)
@@ -88,7 +91,8 @@ def total_reward(tables, worth, policy, u, epsilon, slip, horizon, longest, tole
     """
     n_s, n_u = tables.next_s.shape[0], tables.n_u
     mass[:, :] = 0.0
-    mass[tables.start, u] = 1.0
+    for s in tables.starts:
+        mass[s, u] += 1.0 / tables.starts.size
     total, left, t = 0.0, 1.0, 0
     while t < min(horizon, longest) and left * (horizon - t) > tolerance:
         t += 1
@@ -98,8 +102,8 @@ def total_reward(tables, worth, policy, u, epsilon, slip, horizon, longest, tole
             for v in range(n_u):
                 if mass[s, v] == 0.0:
                     continue
-                for a in range(N_ACTIONS):
-                    arrives = share_of(a, policy[s, v], epsilon, slip) * mass[s, v]
+                for a in range(tables.next_s.shape[1]):
+                    arrives = share_of(a, policy[s, v], epsilon, slip, tables.next_s.shape[1]) * mass[s, v]
                     s_next, v_next, e = step(tables, s, v, a)
                     total += arrives * worth[e, v]
                     if tables.outcome[e, v] == LIVE:

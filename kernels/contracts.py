@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-N_ACTIONS = 4
+N_ACTIONS = 4  # of a grid; worlds of other kinds have their own, up to MOST_ACTIONS
+
+MOST_ACTIONS = 16
+
+MASK = np.uint16  # a bit per action
 
 LIVE, SUCCESS, FAILURE = 0, 1, 2  # what becomes of an episode
 
@@ -36,7 +40,7 @@ class Tables(NamedTuple):
 
     next_s:    np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
     event:     np.ndarray  # uint32  [n_s, n_a]      the event of that move
-    moves:     np.ndarray  # uint64  [n_s * n_a]     both in one word: 4 s' in the lower half, the event in the upper
+    moves:     np.ndarray  # uint64  [n_s * n_a]     both in one word: n_a s' in the lower half, the event in the upper
     delta:     np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
     outcome:   np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
     reward:    np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding
@@ -44,7 +48,7 @@ class Tables(NamedTuple):
     image:     np.ndarray  # uint8   [n_e, n_cols]   can the event lead to a column?
     first_u:   np.ndarray  # uint32  [n_m]           start column of every machine
     own_score: np.ndarray  # uint8   [n_m]           score episodes by own reward (else 1 for success)
-    start:     int         #                         start cell
+    starts:    np.ndarray  # uint32  [n_starts]      the start cells, of which every episode begins in one
     n_u:       int         #                         machine states, terminals not counted
     n_quiet:   int         #                         events that change no machine state
 
@@ -65,14 +69,15 @@ class Rule(NamedTuple):
 class Setting(NamedTuple):
     """What stays the same while runs go on: the same for every learner. Read-only."""
 
-    tables: Tables            #                        the problem
-    tasks:  np.ndarray        # TASK    [n_m]          the machines, which episodes play in turn
-    reward: np.ndarray        # float64 [n_e, n_cols]  what is learned from: the machines' rewards, shaped or not
-    rule:   Rule              #                        how to learn
-    slip:   np.uint64 | None  #                        a move slips when the upper half of a draw is below this;
-                              #                        None, a type of its own, where nothing slips
-    far:    bool | None       #                        fetch ahead what the next step may need? None where the tables of
-                              #                        a run lie in the cache
+    tables:  Tables            #                        the problem
+    tasks:   np.ndarray        # TASK    [n_m]          the machines, which episodes play in turn
+    reward:  np.ndarray        # float64 [n_e, n_cols]  what is learned from: the machines' rewards, shaped or not
+    rule:    Rule              #                        how to learn
+    slip:    np.uint64 | None  #                        a move slips when the upper half of a draw is below this;
+                               #                        None, a type of its own, where nothing slips
+    far:     bool | None       #                        fetch ahead what the next step may need? None where the tables
+                               #                        of a run lie in the cache
+    actions: np.uint64 | None  #                        how many actions there are; None, a type of its own, for four
 
 
 class Log(NamedTuple):

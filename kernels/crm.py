@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import N_ACTIONS, NOTHING
+from fastrm.kernels.contracts import NOTHING
 from fastrm.kernels.episode import begin_episode, end_episode, narrow_by, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
-from fastrm.kernels.simd import column_ties
+from fastrm.kernels.rows import column_ties, count
 from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
 
-_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS)
+_0, _1 = np.uint64(0), np.uint64(1)
 
 
 @part
@@ -27,52 +27,51 @@ def enter(world, mine):
     """Return the local variables of a run; events below `quiet` allow a sweep of whole rows."""
     me = mine[1][mine[0]]
     quiet = world.n_quiet if me["narrow"] == NOTHING else _0
-    return me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["t"], me["earned"], me["narrow"], quiet
+    return me["rng0"], me["rng1"], me["s"] * count(world.actions), me["u"], me["t"], me["earned"], me["narrow"], quiet
 
 
 @part
-def leave(mine, x):
+def leave(world, mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], s4, me["u"], me["t"], me["earned"], me["narrow"], _ = x
-    me["s"] = s4 // _4
+    me["rng0"], me["rng1"], site, me["u"], me["t"], me["earned"], me["narrow"], _ = x
+    me["s"] = site // count(world.actions)
 
 
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     i, agents, log, q, sweep = mine
-    rng0, rng1, s4, u, t, earned, narrow, quiet = x
+    rng0, rng1, site, u, t, earned, narrow, quiet = x
     setting, rule, n_cols = world.setting, world.setting.rule, row_width(sweep.width)
-    here = s4 * n_cols
+    here = site * n_cols
     number, rng0, rng1 = draw(rng0, rng1)
-    a = choose(column_ties(q, here + u, n_cols), number, rule.explore_below)
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(setting.far, world.moves, s4, q, _0, n_cols)
-    v, row, there, paid = u, here + a * n_cols, s4 * n_cols, e * n_cols
+    a = choose(column_ties(q, here + u, n_cols, world.actions), number, rule.explore_below, world.actions)
+    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
+    site, e = packed_move(world.moves, site, direction)
+    fetch_ahead(world, site, q, _0, n_cols)
+    v, row, there, paid = u, here + a * n_cols, site * n_cols, e * n_cols
     t += _1
     earned += world.own[paid + v]
     if e < quiet:
-        sweep_quiet(q, row, there, n_cols, world.reward, paid, rule.alpha, rule.gamma)
+        sweep_quiet(q, row, there, n_cols, world.reward, paid, world)
         if t != rule.limit:
-            return rng0, rng1, s4, u, t, earned, narrow, quiet
+            return rng0, rng1, site, u, t, earned, narrow, quiet
     else:
         u = np.uint64(world.delta[paid + v])
         if narrow == NOTHING:
-            sweep_ordered(q, row, there, n_cols, world.reward, paid, world.delta, world.n_u, rule.alpha, rule.gamma)
+            sweep_ordered(q, row, there, n_cols, world.reward, paid, world.delta, world.n_u, world)
         else:
             sweep_kept(
-                q, row, there, n_cols, world.reward, paid, world.delta, world.image, narrow * n_cols, world.n_u,
-                rule.alpha, rule.gamma,
-            )  # fmt: skip
+                q, row, there, n_cols, world.reward, paid, world.delta, world.image, narrow * n_cols, world.n_u, world
+            )
         narrow, quiet = narrow_by(rule.prune, setting.tables.partial, e, world.n_quiet)
     if u == world.n_u or t == rule.limit:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
+        rng0, rng1, site, u, t, earned = begin_episode(me, setting.tasks, world.starts, world.actions, rng0, rng1)
         narrow, quiet = NOTHING, world.n_quiet
-    return rng0, rng1, s4, u, t, earned, narrow, quiet
+    return rng0, rng1, site, u, t, earned, narrow, quiet
 
 
 @jit

@@ -9,12 +9,11 @@ import numpy as np
 
 from fastrm.kernels import qrm
 from fastrm.kernels._jit import part
-from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.episode import begin_episode, end_episode, packed_move
 from fastrm.kernels.lanes import fetch_ahead
 from fastrm.kernels.policy import slide
 
-_1, _4 = np.uint64(1), np.uint64(N_ACTIONS)
+_1 = np.uint64(1)
 
 
 @part
@@ -24,24 +23,24 @@ def enter(world, mine):
 
 
 @part
-def leave(mine, x):
+def leave(world, mine, x):
     """Put them back."""
-    qrm.leave(mine, x[0])
+    qrm.leave(world, mine, x[0])
     mine[6].count[mine[0]] = x[1]
 
 
 @part
 def move(world, q, a, x):
     """Take action a; return the local variables of QRM after it, the event, and where its reward stands."""
-    rng0, rng1, s4, u, column, t, earned = x
-    direction, rng0, rng1 = slide(world.setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(world.setting.far, world.moves, s4, q, column, _1)
+    rng0, rng1, site, u, column, t, earned = x
+    direction, rng0, rng1 = slide(world.setting.slip, a, rng0, rng1, world.actions)
+    site, e = packed_move(world.moves, site, direction)
+    fetch_ahead(world, site, q, column, _1)
     paid = e * world.n_cols + u
     if e >= world.n_quiet:
         u = np.uint64(world.delta[paid])
-        column = u * world.n_s * _4
-    return (rng0, rng1, s4, u, column, t + _1, earned + world.own[paid]), e, paid
+        column = u * world.n_moves
+    return (rng0, rng1, site, u, column, t + _1, earned + world.own[paid]), e, paid
 
 
 @part
@@ -69,5 +68,5 @@ def begin_next(world, mine, x, e, paid):
     i, agents, log, setting = mine[0], mine[1], mine[2], world.setting
     me = agents[i]
     end_episode(me, t, earned, setting.tables.outcome[e, paid - e * world.n_cols], setting.tasks, log, i)
-    s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
-    return rng0, rng1, s4, u, u * world.n_s * _4, t, earned
+    rng0, rng1, site, u, t, earned = begin_episode(me, setting.tasks, world.starts, world.actions, rng0, rng1)
+    return rng0, rng1, site, u, u * world.n_moves, t, earned

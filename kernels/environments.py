@@ -8,7 +8,7 @@ from fastrm.kernels.episode import step as step_one
 
 
 @jit
-def step(tables, limit, actions, s, u, first_u, t, over, reward, terminated, truncated, event):
+def step(tables, limit, actions, s, u, first_s, first_u, t, over, reward, terminated, truncated, event):
     """Move every environment; one whose episode is over is set back to its start instead, whatever its action.
 
     `s`, `u`, `t` and `over` are updated; `reward`, `terminated`, `truncated` and `event` (of the move, -1 at a reset)
@@ -16,7 +16,7 @@ def step(tables, limit, actions, s, u, first_u, t, over, reward, terminated, tru
     """
     for i in range(s.size):
         if over[i]:
-            s[i], u[i], t[i], over[i] = tables.start, first_u[i], 0, 0
+            s[i], u[i], t[i], over[i] = first_s[i], first_u[i], 0, 0
             reward[i], terminated[i], truncated[i], event[i] = 0.0, 0, 0, -1
             continue
         s_next, u_next, e = step_one(tables, s[i], u[i], actions[i])

@@ -14,8 +14,10 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import NOTHING, SUCCESS
+from fastrm.kernels.rng import HALF, LOW, draw
+from fastrm.kernels.rows import count
 
-_0, _HALF, _LOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
+_0 = np.uint64(0)
 
 
 @part
@@ -29,24 +31,35 @@ def step(tables, s, u, a):
 
 
 @part
-def packed_move(moves, s4, a):
-    """Return four times the cell that action a leads to, and the event of that move; s4 is four times the cell."""
-    move = moves[s4 + a]
-    return move & _LOW, move >> _HALF
+def packed_move(moves, site, a):
+    """Return where the moves of the cell that action a leads to begin, and the event of that move.
+
+    `site` is where the moves of the cell begin, its number times the number of actions.
+    """
+    move = moves[site + a]
+    return move & LOW, move >> HALF
 
 
 @part
-def begin_episode(me, tasks, start):
-    """Return cell, machine state, steps and reward at the start of the next episode; tasks take turns."""
-    return start, tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
+def begin_episode(me, tasks, starts, actions, rng0, rng1):
+    """Return the generator, site, machine state, steps and reward at the start of the next episode.
+
+    Tasks take turns. Of several start cells one is drawn, each as likely as any other.
+    """
+    s = np.uint64(starts[0])
+    if starts.size > 1:
+        number, rng0, rng1 = draw(rng0, rng1)
+        s = np.uint64(starts[(number & LOW) * np.uint64(starts.size) >> HALF])
+    return rng0, rng1, s * count(actions), tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
 
 
 @jit
-def begin(agents, tasks, start):
+def begin(agents, tasks, starts):
     """Start all runs."""
     for i in range(agents.size):
         me = agents[i]
-        me["s"], me["u"], me["t"], me["earned"] = begin_episode(me, tasks, np.uint64(start))
+        start = begin_episode(me, tasks, starts, np.uint64(1), me["rng0"], me["rng1"])
+        me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = start
         me["narrow"] = me["option"] = NOTHING
 
 

@@ -11,30 +11,29 @@ from fastrm.kernels.lanes import flatten, go_on
 from fastrm.kernels.policy import choose
 from fastrm.kernels.qrm import enter, leave, own
 from fastrm.kernels.rng import draw
-from fastrm.kernels.simd import row_best, row_ties
+from fastrm.kernels.rows import row_best, row_mean, row_ties
 from fastrm.kernels.td import td
 
-_1, _2, _3, _BLOCK = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(BLOCK)
+_BLOCK = np.uint64(BLOCK)
 
 
 @part
-def expected(q, there, explore_below):
-    """Return the mean of four neighbouring values under an epsilon-greedy choice; tied actions are worth the same."""
+def expected(q, there, explore_below, actions):
+    """Return the mean of neighbouring values under an epsilon-greedy choice; tied actions are worth the same."""
     epsilon = np.float64(explore_below) / 2.0**32
-    mean = 0.25 * (((q[there] + q[there + _1]) + q[there + _2]) + q[there + _3])
-    return epsilon * mean + (1.0 - epsilon) * row_best(q, there)
+    return epsilon * row_mean(q, there, actions) + (1.0 - epsilon) * row_best(q, there, actions)
 
 
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     q, rule = mine[3], world.setting.rule
-    rng0, rng1, s4, u, column, t, earned = x
-    here = column + s4
+    rng0, rng1, site, u, column, t, earned = x
+    here = column + site
     number, rng0, rng1 = draw(rng0, rng1)
-    a = choose(row_ties(q, here), number, rule.explore_below)
-    x, e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
-    ahead = expected(q, x[4] + x[2], rule.explore_below) if bootstraps(world, x) else 0.0
+    a = choose(row_ties(q, here, world.actions), number, rule.explore_below, world.actions)
+    x, e, paid = move(world, q, a, (rng0, rng1, site, u, column, t, earned))
+    ahead = expected(q, x[4] + x[2], rule.explore_below, world.actions) if bootstraps(world, x) else 0.0
     q[here + a] = td(q[here + a], world.reward[paid], ahead, rule.alpha, rule.gamma)
     return begin_next(world, mine, x, e, paid) if is_over(world, x) else x
 

@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastrm.kernels._jit import frame, part
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS
+from fastrm.kernels.contracts import BLOCK
 from fastrm.kernels.episode import record
 from fastrm.kernels.rng import LOW
+from fastrm.kernels.rows import count
 from fastrm.kernels.simd import prefetch
 
 LANES = 3
 
 ALONE = np.uint64(17)  # given as width of a row: runs that keep a processor busy by themselves go one by one
 
-_4, _BLOCK, _LINE, _WIDEST = np.uint64(N_ACTIONS), np.uint64(BLOCK), np.uint64(8), np.uint64(16)
+_BLOCK, _LINE, _WIDEST = np.uint64(BLOCK), np.uint64(8), np.uint64(16)
 
 
 # fmt: off
@@ -38,10 +39,11 @@ class World(NamedTuple):
     reward:  Any  # float64 [n_e * n_cols]  what is learned from
     image:   Any  # uint8   [n_e * n_cols]
     n_cols:  Any
-    n_s:     Any
+    n_moves: Any  # n_s * n_a
     n_u:     Any
     n_quiet: Any
-    start:   Any  # 4 s of the start cell
+    starts:  Any  # uint32  [n_starts]
+    actions: Any  # their number, None for four
 # fmt: on
 
 
@@ -57,10 +59,11 @@ def flatten(setting):
         setting.reward.reshape(-1),
         tables.image.reshape(-1),
         np.uint64(tables.reward.shape[1]),
-        np.uint64(tables.next_s.shape[0]),
+        np.uint64(tables.next_s.size),
         np.uint64(tables.n_u),
         np.uint64(tables.n_quiet),
-        np.uint64(tables.start) * _4,
+        tables.starts,
+        setting.actions,
     )
 
 
@@ -71,19 +74,19 @@ def row_width(width):
 
 
 @part
-def fetch_ahead(far, moves, s4, q, first, width):
+def fetch_ahead(world, site, q, first, width):
     """Ask for what the next step from cell s may need: of every neighbour its moves and its row of `q`.
 
-    The row of cell s begins at ``first + 4 s width``; of long rows only the beginning is asked for. Where the tables of
-    a run lie in the cache, `far` is None, a type of its own: that kernel is compiled without a trace of this.
+    The rows of a cell begin at ``first + site width``; of long rows only the beginning is asked for. Where the tables
+    of a run lie in the cache, `far` is None, a type of its own: that kernel is compiled without a trace of this.
     """
-    if far is not None:
-        for a in range(N_ACTIONS):
-            s4_next = moves[s4 + np.uint64(a)] & LOW
-            prefetch(moves, s4_next)
-            prefetch(q, first + s4_next * width)
-            if _4 * width > _LINE:
-                prefetch(q, first + s4_next * width + _LINE)
+    if world.setting.far is not None:
+        for a in range(count(world.actions)):
+            site_next = world.moves[site + np.uint64(a)] & LOW
+            prefetch(world.moves, site_next)
+            prefetch(q, first + site_next * width)
+            if count(world.actions) * width > _LINE:
+                prefetch(q, first + site_next * width + _LINE)
 
 
 @frame
@@ -91,8 +94,8 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
     """Go on for a span with every run. `state` is updated.
 
     A learner is four functions: ``own(state, i)`` returns what belongs to run i, ``enter(world, mine)`` its local
-    variables, ``step(world, mine, x)`` their new values, and ``leave(mine, x)`` puts them back. Rows of more than
-    sixteen columns keep a processor busy by themselves; such runs go one by one.
+    variables, ``step(world, mine, x)`` their new values, and ``leave(world, mine, x)`` puts them back. Rows of more
+    than sixteen columns keep a processor busy by themselves; such runs go one by one.
     """
     i, n = 0, state.agents.size
     while n_cols <= _WIDEST and i + LANES <= n:
@@ -101,9 +104,9 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
             x, y, z = enter(world, one), enter(world, two), enter(world, three)
             for _ in range(span.tick):
                 x, y, z = step(world, one, x), step(world, two, y), step(world, three, z)
-            leave(one, x)
-            leave(two, y)
-            leave(three, z)
+            leave(world, one, x)
+            leave(world, two, y)
+            leave(world, three, z)
             for j in range(i, i + LANES):
                 record(state.agents[j], state.log, span, k, j)
         i += LANES
@@ -113,6 +116,6 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
             x = enter(world, mine)
             for _ in range(span.tick):
                 x = step(world, mine, x)
-            leave(mine, x)
+            leave(world, mine, x)
             record(state.agents[i], state.log, span, k, i)
         i += 1

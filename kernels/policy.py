@@ -1,9 +1,10 @@
 """Epsilon-greedy choice with uniform ties.
 
-The four values are compared with their maximum to a 4-bit mask of candidates. One draw decides everything else: its
-upper half whether to explore, its lower half, as a fraction x, that the k-th of c candidates is taken, k = floor(c x).
-Since c divides 12, all of this is one look-up by floor(12 x), whether to explore, and the mask; only the mask has to be
-waited for.
+The values are compared with their maximum to a mask of candidates, a bit per action. One draw decides everything else:
+its upper half whether to explore, its lower half, as a fraction x, that the k-th of c candidates is taken,
+k = floor(c x).
+With four actions c divides 12, and all of this is one look-up by floor(12 x), whether to explore, and the mask; only
+the mask has to be waited for. `actions` is None for four, as in `rows`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 from fastrm.kernels._jit import part
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.rng import HALF, LOW, draw
+from fastrm.kernels.rows import count
 
 _SLOTS, _MASKS, _0 = np.uint64(12), np.uint64(2**N_ACTIONS), np.uint64(0)
-_1, _3, _HALFWAY = np.uint64(1), np.uint64(N_ACTIONS - 1), np.uint64(2**31)
+_1, _HALFWAY = np.uint64(1), np.uint64(2**31)
 
 
 def _choice_table():
@@ -33,24 +35,47 @@ CHOICE = _choice_table()
 
 
 @part
-def choose(ties, number, explore_below):
+def choose(ties, number, explore_below, actions):
     """Choose an action by one draw: any when exploring, else one of `ties`, the mask of the best."""
+    if actions is not None:
+        return _pick((_1 << actions) - _1 if number >> HALF < explore_below else ties, number)
     slot = ((number & LOW) * _SLOTS >> HALF) + (_SLOTS if number >> HALF < explore_below else _0)
     return np.uint64(CHOICE[slot * _MASKS + ties])
 
 
 @part
-def slide(slip, a, rng0, rng1):
+def _pick(candidates, number):
+    """Return the k-th of c candidates, k = floor(c x)."""
+    c = _0
+    rest = candidates
+    while rest:
+        rest &= rest - _1
+        c += _1
+    skip = (number & LOW) * c >> HALF
+    while skip:
+        candidates &= candidates - _1
+        skip -= _1
+    a = _0
+    while candidates & _1 == _0:
+        candidates >>= _1
+        a += _1
+    return a
+
+
+@part
+def slide(slip, a, rng0, rng1, actions):
     """Return where a move that may slip really goes, and the new state of the generator.
 
-    The upper half of one more draw decides whether it goes sideways, the lower half to which side, clockwise first.
+    The upper half of one more draw decides whether it goes sideways, as the next or the previous action in the circle
+    of all would, the lower half to which side, the next first.
     Where nothing slips `slip` is None, a type of its own: that kernel is compiled without a trace of this.
     """
     if slip is None:
         return a, rng0, rng1
     number, rng0, rng1 = draw(rng0, rng1)
-    turn = _1 if number & LOW < _HALFWAY else _3
-    return (a + turn & _3 if number >> HALF < slip else a), rng0, rng1
+    n_a = count(actions)
+    turn = _1 if number & LOW < _HALFWAY else n_a - _1
+    return ((a + turn) % n_a if number >> HALF < slip else a), rng0, rng1
 
 
 @part

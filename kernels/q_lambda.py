@@ -10,7 +10,7 @@ from fastrm.kernels.cross_product import begin_next, bootstraps, enter, is_over,
 from fastrm.kernels.lanes import ALONE, flatten, go_on
 from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import draw
-from fastrm.kernels.simd import row_best, row_ties
+from fastrm.kernels.rows import row_best, row_ties
 from fastrm.kernels.td import normal
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -41,15 +41,15 @@ def correct(q, place, weight, count, newest, change, decay):
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     q, place, weight, traces, rule = mine[3], mine[4], mine[5], mine[6], world.setting.rule
-    (rng0, rng1, s4, u, column, t, earned), count = x
-    here = column + s4
+    (rng0, rng1, site, u, column, t, earned), count = x
+    here = column + site
     number, rng0, rng1 = draw(rng0, rng1)
-    ties = row_ties(q, here)
-    a = choose(ties, number, rule.explore_below)
+    ties = row_ties(q, here, world.actions)
+    a = choose(ties, number, rule.explore_below, world.actions)
     if ties >> a & _1 == _0:  # what came before did not lead to what this policy would do
         count = _0
-    walk, e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
-    best = row_best(q, walk[4] + walk[2]) if bootstraps(world, walk) else 0.0
+    walk, e, paid = move(world, q, a, (rng0, rng1, site, u, column, t, earned))
+    best = row_best(q, walk[4] + walk[2], world.actions) if bootstraps(world, walk) else 0.0
     old = q[here + a]
     change = rule.alpha * (world.reward[paid] + rule.gamma * best - old)
     count = correct(q, place, weight, count, here + a, change, traces.decay)

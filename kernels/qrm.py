@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS
+from fastrm.kernels.contracts import BLOCK
 from fastrm.kernels.episode import begin_episode, end_episode, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
-from fastrm.kernels.simd import row_best, row_ties
+from fastrm.kernels.rows import count, row_best, row_ties
 from fastrm.kernels.td import td
 
-_1, _4, _BLOCK = np.uint64(1), np.uint64(N_ACTIONS), np.uint64(BLOCK)
+_1, _BLOCK = np.uint64(1), np.uint64(BLOCK)
 
 
 @part
@@ -26,47 +26,48 @@ def own(state, i):
 def enter(world, mine):
     """Return the local variables of a run; `column` is where the values of its machine state begin."""
     me = mine[1][mine[0]]
-    return me["rng0"], me["rng1"], me["s"] * _4, me["u"], me["u"] * world.n_s * _4, me["t"], me["earned"]
+    site, column = me["s"] * count(world.actions), me["u"] * world.n_moves
+    return me["rng0"], me["rng1"], site, me["u"], column, me["t"], me["earned"]
 
 
 @part
-def leave(mine, x):
+def leave(world, mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
-    me["rng0"], me["rng1"], s4, me["u"], _, me["t"], me["earned"] = x
-    me["s"] = s4 // _4
+    me["rng0"], me["rng1"], site, me["u"], _, me["t"], me["earned"] = x
+    me["s"] = site // count(world.actions)
 
 
 @part
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     i, agents, log, q = mine
-    rng0, rng1, s4, u, column, t, earned = x
+    rng0, rng1, site, u, column, t, earned = x
     setting, rule = world.setting, world.setting.rule
-    here = column + s4
+    here = column + site
     number, rng0, rng1 = draw(rng0, rng1)
-    a = choose(row_ties(q, here), number, rule.explore_below)
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1)
-    s4, e = packed_move(world.moves, s4, direction)
-    fetch_ahead(setting.far, world.moves, s4, q, column, _1)
+    a = choose(row_ties(q, here, world.actions), number, rule.explore_below, world.actions)
+    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
+    site, e = packed_move(world.moves, site, direction)
+    fetch_ahead(world, site, q, column, _1)
     v, paid = u, e * world.n_cols + u
     t += _1
     earned += world.own[paid]
     old = q[here + a]
     if e < world.n_quiet and t != rule.limit:
-        q[here + a] = td(old, world.reward[paid], row_best(q, column + s4), rule.alpha, rule.gamma)
-        return rng0, rng1, s4, u, column, t, earned
+        q[here + a] = td(old, world.reward[paid], row_best(q, column + site, world.actions), rule.alpha, rule.gamma)
+        return rng0, rng1, site, u, column, t, earned
     u = np.uint64(world.delta[paid])
-    column = u * world.n_s * _4
+    column = u * world.n_moves
     cut = t == rule.limit
-    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, column + s4)
+    best = 0.0 if cut and not rule.bootstraps_at_limit else row_best(q, column + site, world.actions)
     q[here + a] = td(old, world.reward[paid], best, rule.alpha, rule.gamma)
     if u == world.n_u or cut:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        s4, u, t, earned = begin_episode(me, setting.tasks, world.start)
-        column = u * world.n_s * _4
-    return rng0, rng1, s4, u, column, t, earned
+        rng0, rng1, site, u, t, earned = begin_episode(me, setting.tasks, world.starts, world.actions, rng0, rng1)
+        column = u * world.n_moves
+    return rng0, rng1, site, u, column, t, earned
 
 
 @jit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit
-from fastrm.kernels.contracts import LIVE, N_ACTIONS
+from fastrm.kernels.contracts import LIVE
 from fastrm.kernels.episode import step
 
 
@@ -13,20 +13,19 @@ from fastrm.kernels.episode import step
 def greedy(q, s, column):
     """Return the best action of q [n_s, n_columns, n_a]."""
     best = 0
-    for a in range(1, N_ACTIONS):
+    for a in range(1, q.shape[2]):
         if q[s, column, a] >= q[s, column, best]:
             best = a
     return best
 
 
 @jit
-def follow(tables, q, u, path):
-    """Follow the greedy policy from the start cell in machine state u.
+def follow(tables, q, s, u, path):
+    """Follow the greedy policy from cell s in machine state u.
 
     `path` int64 is overwritten with the cells visited, the start included; its size bounds the length. Returns the
     number of steps and the outcome, LIVE when the path was full before the task was over.
     """
-    s = tables.start
     path[0] = s
     for n in range(1, path.size):
         s_next, u_next, e = step(tables, s, u, greedy(q, s, u))
@@ -39,12 +38,11 @@ def follow(tables, q, u, path):
 
 
 @jit
-def follow_options(tables, first, q, controller, u, path):
+def follow_options(tables, first, q, controller, s, u, path):
     """Like `follow`, for HRM: q [n_s, n_o, n_a], controller [n_s, n_o]; an option is kept until its state is left.
 
     `first` is that of `Options`.
     """
-    s = tables.start
     path[0] = s
     option = -1
     for n in range(1, path.size):

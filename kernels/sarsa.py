@@ -12,7 +12,7 @@ from fastrm.kernels.lanes import flatten, go_on
 from fastrm.kernels.policy import choose
 from fastrm.kernels.qrm import own
 from fastrm.kernels.rng import draw
-from fastrm.kernels.simd import row_ties
+from fastrm.kernels.rows import row_ties
 from fastrm.kernels.td import td
 
 _BLOCK = np.uint64(BLOCK)
@@ -25,9 +25,9 @@ def enter(world, mine):
 
 
 @part
-def leave(mine, x):
+def leave(world, mine, x):
     """Put the local variables of a run back."""
-    qrm.leave(mine, x[0])
+    qrm.leave(world, mine, x[0])
     mine[1][mine[0]]["option"] = x[1]
 
 
@@ -35,19 +35,19 @@ def leave(mine, x):
 def step(world, mine, x):
     """Make a step of one run; return its local variables."""
     q, rule, (walk, a) = mine[3], world.setting.rule, x
-    rng0, rng1, s4, u, column, t, earned = walk
-    here = column + s4
+    rng0, rng1, site, u, column, t, earned = walk
+    here = column + site
     if a == NOTHING:
         number, rng0, rng1 = draw(rng0, rng1)
-        a = choose(row_ties(q, here), number, rule.explore_below)
-    walk, e, paid = move(world, q, a, (rng0, rng1, s4, u, column, t, earned))
+        a = choose(row_ties(q, here, world.actions), number, rule.explore_below, world.actions)
+    walk, e, paid = move(world, q, a, (rng0, rng1, site, u, column, t, earned))
     a_next, ahead = NOTHING, 0.0
     if walk[3] != world.n_u and bootstraps(world, walk):
-        rng0, rng1, s4, u, column, t, earned = walk
+        rng0, rng1, site, u, column, t, earned = walk
         number, rng0, rng1 = draw(rng0, rng1)
-        a_next = choose(row_ties(q, column + s4), number, rule.explore_below)
-        ahead = q[column + s4 + a_next]
-        walk = rng0, rng1, s4, u, column, t, earned
+        a_next = choose(row_ties(q, column + site, world.actions), number, rule.explore_below, world.actions)
+        ahead = q[column + site + a_next]
+        walk = rng0, rng1, site, u, column, t, earned
     q[here + a] = td(q[here + a], world.reward[paid], ahead, rule.alpha, rule.gamma)
     if is_over(world, walk):
         return begin_next(world, mine, walk, e, paid), NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.kernels.episode import step
 
 
@@ -13,24 +13,24 @@ from fastrm.kernels.episode import step
 def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
     """Overwrite `distance` int32 [n_s, n_cols] with the fewest marked actions from every pair to a success.
 
-    `mask` uint8 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
+    `mask` uint16 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
     FAR where there is no way. Breadth-first search backwards from the ends; `first` int64 [n_s + 1], `moves_into` int64
     [n_s * n_a] and `queue` int64 [n_s * n_u] are scratch: which moves, as s * n_a + a, lead into each cell.
     """
-    n_s, n_u, n_moves = tables.next_s.shape[0], tables.n_u, tables.next_s.size
+    (n_s, n_a), n_u, n_moves = tables.next_s.shape, tables.n_u, tables.next_s.size
     distance[:, :] = FAR
     first[:] = 0
     for x in range(n_moves):
-        first[tables.next_s[x // N_ACTIONS, x % N_ACTIONS] + 1] += 1
+        first[tables.next_s[x // n_a, x % n_a] + 1] += 1
     for s in range(n_s):
         first[s + 1] += first[s]
     for x in range(n_moves - 1, -1, -1):  # fills each cell's stretch from its end, leaving first[s + 1] at its start
-        s_next = tables.next_s[x // N_ACTIONS, x % N_ACTIONS]
+        s_next = tables.next_s[x // n_a, x % n_a]
         first[s_next + 1] -= 1
         moves_into[first[s_next + 1]] = x
     tail = 0
     for s in range(n_s):
-        for a in range(N_ACTIONS):
+        for a in range(tables.next_s.shape[1]):
             e = tables.event[s, a]
             for u in range(0 if e < tables.n_quiet else n_u):  # quiet events end nothing
                 is_end = tables.outcome[e, u] == SUCCESS or (any_end and tables.outcome[e, u] != LIVE)
@@ -44,7 +44,7 @@ def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
         head += 1
         last = first[s_next + 2] if s_next + 2 <= n_s else n_moves
         for k in range(first[s_next + 1], last):
-            s, a = moves_into[k] // N_ACTIONS, moves_into[k] % N_ACTIONS
+            s, a = moves_into[k] // n_a, moves_into[k] % n_a
             e = tables.event[s, a]
             quiet = e < tables.n_quiet  # only u_next itself leads to u_next
             for u in range(u_next if quiet else 0, u_next + 1 if quiet else n_u):
@@ -56,19 +56,21 @@ def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
 
 @jit
 def reach(tables, mask, u, seen, queue):
-    """List the pairs that marked actions lead to from the start cell in state u.
+    """List the pairs that marked actions lead to from the start cells in state u, these first.
 
     `seen` uint8 [n_s * n_u] and `queue` int64 [n_s * n_u] are overwritten. Returns the number of pairs.
     """
     n_u = tables.n_u
     seen[:] = 0
-    queue[0] = tables.start * n_u + u
-    seen[queue[0]] = 1
-    head, tail = 0, 1
+    head, tail = 0, 0
+    for s in tables.starts:
+        queue[tail] = np.int64(s) * n_u + u
+        seen[queue[tail]] = 1
+        tail += 1
     while head < tail:
         s, v = queue[head] // n_u, queue[head] % n_u
         head += 1
-        for a in range(N_ACTIONS):
+        for a in range(tables.next_s.shape[1]):
             s_next, v_next, e = step(tables, s, v, a)
             if mask[s, v] >> a & 1 and tables.outcome[e, v] == LIVE:
                 x = np.int64(s_next) * n_u + v_next
@@ -90,10 +92,10 @@ def is_direct(tables, distance, any_end, s, u, a):
 
 @jit
 def direct_actions(tables, distance, any_end, mask):
-    """Mark the actions that lower `distance` (see `steps_to_go`) by one. `mask` uint8 [n_s, n_u] is overwritten."""
+    """Mark the actions that lower `distance` (see `steps_to_go`) by one. `mask` uint16 [n_s, n_u] is overwritten."""
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             mask[s, u] = 0
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 if is_direct(tables, distance, any_end, s, u, a):
                     mask[s, u] |= 1 << a

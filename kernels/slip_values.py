@@ -2,6 +2,8 @@
 
     q(s, u, a) = (1 - slip) w(s, u, a) + slip / 2 (w(s, u, a + 1) + w(s, u, a - 1)),   w = r + gamma v(s', u')
 
+Actions form a circle: the one after the last is the first.
+
 Values are laid out as in `values`.
 """
 
@@ -10,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.episode import step
 from fastrm.kernels.values import EPS, action_value
 
@@ -18,21 +19,28 @@ _SWEEPS = 2000
 
 
 @part
+def sides(tables, a):
+    """Return the actions after and before an action."""
+    n_a = tables.next_s.shape[1]
+    return a + 1 if a + 1 < n_a else 0, a - 1 if a > 0 else n_a - 1
+
+
+@part
 def mean_value(tables, reward, gamma, slip, v, s, u, a):
     """Return q(s, u, a)."""
+    after, before = sides(tables, a)
     straight = action_value(tables, reward, gamma, v, s, u, a)
-    right = action_value(tables, reward, gamma, v, s, u, (a + 1) % N_ACTIONS)
-    left = action_value(tables, reward, gamma, v, s, u, (a + 3) % N_ACTIONS)
+    right = action_value(tables, reward, gamma, v, s, u, after)
+    left = action_value(tables, reward, gamma, v, s, u, before)
     return (1.0 - slip) * straight + 0.5 * slip * (right + left)
 
 
 @part
 def _rounding(tables, reward, gamma, slip, v, s, u, a):
     """Bound what rounding may have done to q(s, u, a): five operations a term, on numbers no larger than these."""
-    size = 0.0
-    for turn in range(N_ACTIONS):
-        share = 1.0 - slip if turn == 0 else 0.0 if turn == 2 else 0.5 * slip
-        s_next, u_next, e = step(tables, s, u, (a + turn) % N_ACTIONS)
+    size, (after, before) = 0.0, sides(tables, a)
+    for move, share in ((a, 1.0 - slip), (after, 0.5 * slip), (before, 0.5 * slip)):
+        s_next, u_next, e = step(tables, s, u, move)
         size += share * (abs(reward[e, u]) + gamma * abs(v[s_next, u_next]))
     return 5.0 * EPS * size
 
@@ -48,7 +56,7 @@ def sweep(tables, reward, gamma, slip, v, forwards):
         s = k if forwards else n_s - 1 - k
         for u in range(tables.n_u):
             best = -np.inf
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 best = max(best, mean_value(tables, reward, gamma, slip, v, s, u, a))
             gap, scale = abs(best - v[s, u]), max(abs(best), abs(v[s, u]))
             if gap > change * scale:
@@ -61,7 +69,7 @@ def sweep(tables, reward, gamma, slip, v, forwards):
 def _residual(tables, reward, gamma, slip, v, s, u):
     """Bound by how much one exact improvement would change v(s, u)."""
     best, rounding = -np.inf, 0.0
-    for a in range(N_ACTIONS):
+    for a in range(tables.next_s.shape[1]):
         best = max(best, mean_value(tables, reward, gamma, slip, v, s, u, a))
         rounding = max(rounding, _rounding(tables, reward, gamma, slip, v, s, u, a))
     return abs(best - v[s, u]) + rounding + EPS * (abs(best) + abs(v[s, u]))
@@ -77,9 +85,10 @@ def _ahead(tables, bound, s, u, a):
 def _spread(tables, gamma, slip, bound, s, u):
     """Return the largest discounted bound that an action can lead to."""
     most = 0.0
-    for a in range(N_ACTIONS):
-        sides = _ahead(tables, bound, s, u, (a + 1) % N_ACTIONS) + _ahead(tables, bound, s, u, (a + 3) % N_ACTIONS)
-        most = max(most, (1.0 - slip) * _ahead(tables, bound, s, u, a) + 0.5 * slip * sides)
+    for a in range(tables.next_s.shape[1]):
+        after, before = sides(tables, a)
+        aside = _ahead(tables, bound, s, u, after) + _ahead(tables, bound, s, u, before)
+        most = max(most, (1.0 - slip) * _ahead(tables, bound, s, u, a) + 0.5 * slip * aside)
     return gamma * most
 
 
@@ -119,17 +128,17 @@ def enclose(tables, reward, gamma, slip, v, residual, bound):
 def candidates(tables, reward, gamma, slip, v, error, mask):
     """Mark, a bit per action, all actions that may be optimal when `v` is off by at most `error`.
 
-    `mask` uint8 [n_s, n_u] is overwritten. Every action that really is optimal is marked.
+    `mask` uint16 [n_s, n_u] is overwritten. Every action that really is optimal is marked.
     """
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             surely = -np.inf
             slack = _spread(tables, gamma, slip, error, s, u) * (1.0 + 8.0 * EPS)
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 q = mean_value(tables, reward, gamma, slip, v, s, u, a)
                 surely = max(surely, q - slack - _rounding(tables, reward, gamma, slip, v, s, u, a))
             mask[s, u] = 0
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 q = mean_value(tables, reward, gamma, slip, v, s, u, a)
                 if q + slack + _rounding(tables, reward, gamma, slip, v, s, u, a) >= surely:
                     mask[s, u] |= 1 << a

@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import part
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS, TINY
+from fastrm.kernels.contracts import BLOCK, TINY
+from fastrm.kernels.rows import column_best
 from fastrm.kernels.simd import td_block
 
-_BLOCK = np.uint64(BLOCK)
+_1, _BLOCK = np.uint64(1), np.uint64(BLOCK)
 
 
 @part
@@ -34,35 +35,37 @@ def td(old, reward, best, alpha, gamma):
 
 
 @part
-def sweep_quiet(q, row, row_next, n_cols, reward, row_reward, alpha, gamma):
+def sweep_quiet(q, row, row_next, n_cols, reward, row_reward, world):
     """Update a whole row of `q` after an event that keeps every column; rows are offsets into the flat arrays."""
-    column = np.uint64(0)
+    rule, column = world.setting.rule, np.uint64(0)
     while column < n_cols:
-        td_block(q, row + column, row_next + column, n_cols, reward, row_reward + column, alpha, gamma)
-        column += _BLOCK
+        if world.actions is None:
+            td_block(q, row + column, row_next + column, n_cols, reward, row_reward + column, rule.alpha, rule.gamma)
+            column += _BLOCK
+        else:
+            best = column_best(q, row_next + column, n_cols, world.actions)
+            q[row + column] = td(q[row + column], reward[row_reward + column], best, rule.alpha, rule.gamma)
+            column += _1
 
 
 @part
-def update_column(q, row, row_next, n_cols, reward, row_reward, delta, v, alpha, gamma):
+def update_column(q, row, row_next, n_cols, reward, row_reward, delta, v, world):
     """Update column v of a row with its own successor."""
-    there = row_next + np.uint64(delta[row_reward + v])
-    best = q[there]
-    for _ in range(N_ACTIONS - 1):
-        there += n_cols
-        best = q[there] if q[there] > best else best
-    q[row + v] = td(q[row + v], reward[row_reward + v], best, alpha, gamma)
+    best = column_best(q, row_next + np.uint64(delta[row_reward + v]), n_cols, world.actions)
+    rule = world.setting.rule
+    q[row + v] = td(q[row + v], reward[row_reward + v], best, rule.alpha, rule.gamma)
 
 
 @part
-def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, n, alpha, gamma):
+def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, n, world):
     """Update the columns below n of a row, one after the other, each with its own successor."""
     for v in range(n):
-        update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), alpha, gamma)
+        update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), world)
 
 
 @part
-def sweep_kept(q, row, row_next, n_cols, reward, row_reward, delta, image, row_image, n, alpha, gamma):
+def sweep_kept(q, row, row_next, n_cols, reward, row_reward, delta, image, row_image, n, world):
     """Like `sweep_ordered`, only for the columns that a row of `image` marks."""
     for v in range(n):
         if image[row_image + np.uint64(v)]:
-            update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), alpha, gamma)
+            update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), world)

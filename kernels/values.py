@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.episode import step
 from fastrm.kernels.search import is_direct
 
@@ -37,7 +36,7 @@ def sweep(tables, reward, gamma, v, policy, forwards):
         s = k if forwards else n_s - 1 - k
         for u in range(tables.n_u):
             best, choice = action_value(tables, reward, gamma, v, s, u, policy[s, u]), policy[s, u]
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 q = action_value(tables, reward, gamma, v, s, u, a)
                 if q > best:
                     best, choice = q, a
@@ -135,7 +134,7 @@ def excess(tables, reward, gamma, v, bound):
             s = k if count % 2 == 0 else n_s - 1 - k
             for u in range(n_u):
                 best = bound[s, u]
-                for a in range(N_ACTIONS):
+                for a in range(tables.next_s.shape[1]):
                     s_next, u_next, _ = step(tables, s, u, a)
                     residual = _residual(tables, reward, gamma, v, s, u, a)
                     largest = max(largest, residual)
@@ -152,7 +151,7 @@ def _doubled_is_bound(tables, reward, gamma, v, bound):
     """Say whether twice `bound` fulfils the condition of `excess`; most often the first few pairs tell."""
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 s_next, u_next, _ = step(tables, s, u, a)
                 ahead = gamma * bound[s_next, u_next]
                 if 2.0 * bound[s, u] < (2.0 * ahead + _residual(tables, reward, gamma, v, s, u, a)) * (1.0 + EPS):
@@ -167,7 +166,7 @@ def improve(tables, reward, gamma, v, policy):
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             best, choice = action_value(tables, reward, gamma, v, s, u, policy[s, u]), policy[s, u]
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 q = action_value(tables, reward, gamma, v, s, u, a)
                 if q > best and q - best > 8.0 * EPS * (abs(q) + abs(best)):
                     best, choice = q, a
@@ -180,17 +179,17 @@ def improve(tables, reward, gamma, v, policy):
 def candidates(tables, reward, rounding, gamma, v, error, mask):
     """Mark, a bit per action, all actions that may be optimal when `v` is off by at most `error`.
 
-    `reward` is off by at most `rounding` float64 [n_e, n_cols], which `error` has in it already. `mask` uint8
+    `reward` is off by at most `rounding` float64 [n_e, n_cols], which `error` has in it already. `mask` uint16
     [n_s, n_u] is overwritten. Every action that really is optimal is marked.
     """
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             surely = -np.inf
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 q, slack = _value_and_slack(tables, reward, rounding, gamma, v, error, s, u, a)
                 surely = max(surely, q - slack)
             mask[s, u] = 0
-            for a in range(N_ACTIONS):
+            for a in range(tables.next_s.shape[1]):
                 q, slack = _value_and_slack(tables, reward, rounding, gamma, v, error, s, u, a)
                 if q + slack >= surely:
                     mask[s, u] |= 1 << a
@@ -215,7 +214,7 @@ def best_shortest(tables, reward, gamma, distance, order, v, policy):
     for x in order:
         s, u = x // n_u, x % n_u
         best = -np.inf
-        for a in range(N_ACTIONS):
+        for a in range(tables.next_s.shape[1]):
             if is_direct(tables, distance, False, s, u, a):
                 q = action_value(tables, reward, gamma, v, s, u, a)
                 if q >= best:

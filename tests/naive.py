@@ -81,7 +81,8 @@ class World:
         else:
             self.tile = {(r, c): t for r, line in enumerate(lines) for c, t in enumerate(line)}
         self.metric = metric
-        (self.start,) = (cell for cell, tile in self.tile.items() if tile == "A")
+        self.starts = sorted(cell for cell, tile in self.tile.items() if tile == "A")
+        self.start, self.n_actions = self.starts[0], len(MOVES)
         self.known, self.found = {}, {}
 
     def move(self, cell, action):
@@ -95,11 +96,14 @@ class World:
             self.found[name] = cells if len(name) == 1 else cells[int(name[1:]) - 1 : int(name[1:])]
         return self.found[name]
 
+    def holds(self, name, before, after):
+        return after in self.objects(name)
+
     def reachable(self):
-        seen, todo = {self.start}, [self.start]
+        seen, todo = set(self.starts), list(self.starts)
         while todo:
             cell = todo.pop()
-            for there in (self.move(cell, a) for a in range(4)):
+            for there in (self.move(cell, a) for a in range(self.n_actions)):
                 if there not in seen:
                     seen.add(there)
                     todo.append(there)
@@ -112,7 +116,7 @@ class World:
             distance, frontier = {there: 0}, [there]
             while frontier:
                 cell = frontier.pop(0)
-                for action in range(4):
+                for action in range(self.n_actions):
                     cell_next = self.move(cell, action)
                     if cell_next not in distance:
                         distance[cell_next] = distance[cell] + 1
@@ -131,7 +135,7 @@ class World:
         if head == "true":
             return True
         if head == "prop":
-            return after in self.objects(rest[0])
+            return self.holds(rest[0], before, after)
         if head == "to_go":
             return to_go
         if head == "d":
@@ -149,6 +153,20 @@ class World:
             "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
             "min": min, "max": max,
         }[head](*values)  # fmt: skip
+
+
+class TableWorld(World):
+    """A world as tables: where action a leads from cell s, and what holds after that move."""
+
+    def __init__(self, next_s, labels, starts):
+        self.next_s, self.labels, self.starts, self.start = next_s, labels, starts, starts[0]
+        self.n_actions, self.metric, self.known = len(next_s[0]), "geodesic", {}
+
+    def move(self, cell, action):
+        return self.next_s[cell][action]
+
+    def holds(self, name, before, after):
+        return name in self.labels[after]
 
 
 def reads_steps_to_go(expression):
@@ -190,8 +208,10 @@ class Machine:
         moves = {}
         for cell in cells:
             for state in self.states:
-                moves[cell, state] = [(there, *self.work_out_step(state, cell, there, rewards=False))
-                                      for there in (self.world.move(cell, a) for a in range(4))]  # fmt: skip
+                after = [self.world.move(cell, a) for a in range(self.world.n_actions)]
+                moves[cell, state] = [
+                    (there, *self.work_out_step(state, cell, there, rewards=False)) for there in after
+                ]
         steps = dict.fromkeys(moves, math.inf)
         changed = True
         while changed:
@@ -290,40 +310,41 @@ class Machine:
 def ceiling(machine, epsilon, slip, limit):
     """Return the largest expected 1 / T of success at step T within the limit, where epsilon of all steps explore."""
     world, cells = machine.world, machine.world.reachable()
+    n = world.n_actions
     value = {(cell, state): 0.0 for cell in cells for state in machine.states}
     for t in range(limit, 0, -1):
         earlier = {}
         for cell, state in value:
             worth = []
-            for action in range(4):
+            for action in range(n):
                 after = world.move(cell, action)
                 state_next, _, outcome = machine.step(state, cell, after)
                 worth.append({"success": 1 / t, "failure": 0.0}[outcome] if outcome else value[after, state_next])
             chosen = max(
-                (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % 4] + slip / 2 * worth[(a - 1) % 4] for a in range(4)
+                (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % n] + slip / 2 * worth[(a - 1) % n] for a in range(n)
             )
-            earlier[cell, state] = epsilon * sum(worth) / 4 + (1 - epsilon) * chosen
+            earlier[cell, state] = epsilon * sum(worth) / n + (1 - epsilon) * chosen
         value = earlier
-    return value[world.start, machine.start]
+    return sum(value[start, machine.start] for start in world.starts) / len(world.starts)
 
 
 def total(machine, policy, epsilon, slip, limit):
     """Return the expected sum of rewards of an episode that follows a policy {(cell, state): action} and explores."""
-    world = machine.world
+    world, n = machine.world, machine.world.n_actions
     value = {(cell, state): 0.0 for cell in world.reachable() for state in machine.states}
     for _ in range(limit):
         earlier = {}
         for cell, state in value:
             worth = []
-            for action in range(4):
+            for action in range(n):
                 after = world.move(cell, action)
                 state_next, reward, outcome = machine.step(state, cell, after)
                 worth.append(reward if outcome else reward + value[after, state_next])
             a = policy[cell, state]
-            chosen = (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % 4] + slip / 2 * worth[(a - 1) % 4]
-            earlier[cell, state] = epsilon * sum(worth) / 4 + (1 - epsilon) * chosen
+            chosen = (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % n] + slip / 2 * worth[(a - 1) % n]
+            earlier[cell, state] = epsilon * sum(worth) / n + (1 - epsilon) * chosen
         value = earlier
-    return value[world.start, machine.start]
+    return sum(value[start, machine.start] for start in world.starts) / len(world.starts)
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
@@ -341,7 +362,8 @@ class Learner:
         self, text, specs, seed, *, profile=CLEAN, shaping=False, metric="manhattan", optimum=None, base=None,
         **settings,
     ):  # fmt: skip
-        self.world = World(text, metric)
+        self.world = text if isinstance(text, TableWorld) else World(text, metric)
+        self.actions = range(self.world.n_actions)
         for name, value in {**SETTINGS, **settings}.items():
             setattr(self, name, value)
         self.schedules = {name: rate for name, rate in settings.items() if callable(rate)}
@@ -359,7 +381,9 @@ class Learner:
 
     def begin_episode(self):
         self.machine = self.machines[self.episodes % len(self.machines)]
-        self.s, self.u = self.world.start, self.machine.start
+        starts = self.world.starts
+        draw = next(self.draws) if len(starts) > 1 else 0
+        self.s, self.u = starts[((draw & 0xFFFFFFFF) * len(starts)) >> 32], self.machine.start
         self.t, self.earned = 0, 0.0
         self.valid = self.states  # every state may be the machine's on the first step
 
@@ -367,7 +391,7 @@ class Learner:
         return self.q.get(key, self.q_init)
 
     def best(self, s, row):
-        return max(self.value(s, row, a) for a in range(4))
+        return max(self.value(s, row, a) for a in self.actions)
 
     def learn(self, s, row, a, target):
         old = self.value(s, row, a)
@@ -412,7 +436,8 @@ class Learner:
         draw = next(self.draws)
         if (draw >> 32) >= math.floor(self.slip * 2**32):
             return a
-        return (a + (1, 3)[((draw & 0xFFFFFFFF) * 2) >> 32]) % 4
+        n = len(self.actions)
+        return (a + (1, n - 1)[((draw & 0xFFFFFFFF) * 2) >> 32]) % n
 
     def end_episode(self, outcome):
         paid = self.earned if self.machine.spec["score"] == "own" else (1.0 if outcome == "success" else 0.0)
@@ -439,7 +464,7 @@ class QRM(Learner):
     """Q-learning on cells x machine states."""
 
     def act(self):
-        return choose({a: self.value(self.s, self.u, a) for a in range(4)}, self.epsilon, next(self.draws))
+        return choose({a: self.value(self.s, self.u, a) for a in self.actions}, self.epsilon, next(self.draws))
 
     def update(self, a, s_next, u_next, learned, outcome, at_limit):
         bootstrap = not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"])
@@ -476,7 +501,7 @@ class HRM(Learner):
         if self.option is None:
             self.option = choose(self.option_values(self.s, self.u), self.epsilon, next(self.draws))
             self.option_start, self.option_return, self.discount = self.s, 0.0, 1.0
-        return choose({a: self.value(self.s, self.option, a) for a in range(4)}, self.epsilon, next(self.draws))
+        return choose({a: self.value(self.s, self.option, a) for a in self.actions}, self.epsilon, next(self.draws))
 
     def update(self, a, s_next, u_next, learned, outcome, at_limit):
         for option in self.options:
@@ -517,7 +542,7 @@ class SARSA(QRM):
     def update(self, a, s_next, u_next, learned, outcome, at_limit):
         self.chosen, target = None, learned
         if not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"]):
-            values = {b: self.value(s_next, u_next, b) for b in range(4)}
+            values = {b: self.value(s_next, u_next, b) for b in self.actions}
             self.chosen = choose(values, self.epsilon, next(self.draws))
             target = learned + self.gamma * values[self.chosen]
         self.learn(self.s, self.u, a, target)
@@ -530,8 +555,8 @@ class ExpectedSARSA(QRM):
 
     def best(self, s, row):
         epsilon = math.floor(self.epsilon * 2**32) / 2**32
-        values = [self.value(s, row, a) for a in range(4)]
-        return epsilon * (0.25 * sum(values)) + (1 - epsilon) * max(values)
+        values = [self.value(s, row, a) for a in self.actions]
+        return epsilon * (sum(values) / len(values)) + (1 - epsilon) * max(values)
 
 
 class DoubleQ(QRM):
@@ -548,7 +573,7 @@ class DoubleQ(QRM):
         return (self.entry(0, *key) + self.entry(1, *key)) / 2
 
     def act(self):
-        sums = {a: self.entry(0, self.s, self.u, a) + self.entry(1, self.s, self.u, a) for a in range(4)}
+        sums = {a: self.entry(0, self.s, self.u, a) + self.entry(1, self.s, self.u, a) for a in self.actions}
         return choose(sums, self.epsilon, next(self.draws))
 
     def update(self, a, s_next, u_next, learned, outcome, at_limit):
@@ -556,7 +581,7 @@ class DoubleQ(QRM):
         learns = 0 if (draw >> 32) < 2**31 else 1
         target = learned
         if not outcome and (not at_limit or self.profile["qrm_bootstraps_at_limit"]):
-            best = choose({b: self.entry(learns, s_next, u_next, b) for b in range(4)}, 0.0, draw)
+            best = choose({b: self.entry(learns, s_next, u_next, b) for b in self.actions}, 0.0, draw)
             target = learned + self.gamma * self.entry(1 - learns, s_next, u_next, best)
         old = self.entry(learns, self.s, self.u, a)
         self.tables[learns][self.s, self.u, a] = normal(old + self.alpha * (target - old))

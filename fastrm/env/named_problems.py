@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fastrm.arrays import Array
 from fastrm.checks import check_known, check_whole
 from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
@@ -35,7 +38,7 @@ both    -> both    otherwise       reward 0
 """
 
 GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
-COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma")
+COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma", "start")
 SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, *COMPILE_SETTINGS)
 
 
@@ -44,7 +47,8 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
 
     Settings are ``grid`` (a map, a map file, or a setup such as ``2a2b2c``, placed by ``size`` and ``map_seed``),
     ``machine`` (a machine, a list of them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with
-    ``terminal_reward`` and ``closer``), ``profile``, ``metric``, ``slip`` and ``gamma`` (of potentials).
+    ``terminal_reward`` and ``closer``), ``profile``, ``metric``, ``slip``, ``start`` and ``gamma`` (of
+    potentials).
     """
     for name in settings:
         check_known(name, SETTINGS)
@@ -68,12 +72,24 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     return compile(grid, machine, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
 
 
-def check_reset(seed: object, options: object) -> None:
-    """Refuse what no episode can begin with."""
+def check_reset(seed: object, options: object, known: Sequence[str]) -> Mapping[str, Any]:
+    """Refuse what no episode can begin with; return the options."""
     if seed is not None:
         check_whole("seed", seed, 0, 2**128 - 1)
     if options is not None and not isinstance(options, Mapping):
         raise ConfigError(f"options={shown(options)}: must be a table")
+    for name in options or {}:
+        check_known(name, known)
+    return options or {}
+
+
+def draw_starts(problem: Problem, wanted: object, n: int, random: np.random.Generator) -> Array:
+    """Return the numbers of the cells in which n episodes begin: the wanted one, or any start of the problem."""
+    starts = problem.tables.starts.astype(np.int64)
+    if wanted is not None:
+        return np.full(n, problem.number_of(wanted))
+    drawn: Array = starts[random.integers(starts.size, size=n)] if starts.size > 1 else np.repeat(starts, n)
+    return drawn
 
 
 def _refuse(settings: dict[str, Any], names: Sequence[str], what: str) -> None:

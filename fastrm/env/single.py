@@ -22,7 +22,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_truth, check_whole
-from fastrm.env.named_problems import build_problem, check_reset, office
+from fastrm.env.named_problems import build_problem, check_reset, draw_starts, office
 from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels.contracts import LIVE
 from fastrm.pictures import paint, show
@@ -72,16 +72,17 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         self.episode_limit, self.counterfactuals, self.render_mode = episode_limit, counterfactuals, render_mode
         tables = self.problem.tables
         self.observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
-        self.action_space = cast("spaces.Space[int]", spaces.Discrete(len(ACTIONS)))
+        self.action_space = cast("spaces.Space[int]", spaces.Discrete(self.problem.n_actions))
         self._episodes, self._over, self._episode = 0, True, Episode(self.problem)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode at the start cell; no label is read there."""
-        check_reset(seed, options)
+        """Begin an episode in a start cell, or in ``options["start"]``, such as (1, 2); no label is read there."""
+        wanted = check_reset(seed, options, ("start",)).get("start")
         super().reset(seed=None if seed is None else int(seed))
         if seed is not None:
             self._episodes = 0  # a seed repeats everything, the rotation of tasks too
-        self._episode = Episode(self.problem, self._episodes % len(self.problem.tables.first_u))
+        start = int(draw_starts(self.problem, wanted, 1, self.np_random)[0])
+        self._episode = Episode(self.problem, self._episodes % len(self.problem.tables.first_u), start)
         self._episodes, self._over = self._episodes + 1, False
         return self._observation(), self._info()
 

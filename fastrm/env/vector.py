@@ -8,11 +8,10 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
-from fastrm.env.named_problems import build_problem, check_reset, office
+from fastrm.env.named_problems import build_problem, check_reset, draw_starts, office
 from fastrm.errors import ConfigError, MissingExtra
 from fastrm.kernels import environments
 from fastrm.problems import Problem, slide
-from fastrm.worlds import ACTIONS
 
 try:
     import gymnasium
@@ -40,7 +39,7 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self.num_envs, self.episode_limit, self.render_mode = num_envs, episode_limit, None
         tables = self.problem.tables
         self.single_observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
-        self.single_action_space = spaces.Discrete(len(ACTIONS))
+        self.single_action_space = spaces.Discrete(self.problem.n_actions)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
         codes = self.problem.terrain.labels()
@@ -54,33 +53,39 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode in every environment, or in those that ``options["reset_mask"]`` marks."""
-        check_reset(None if isinstance(seed, list | tuple) else seed, options)
+        """Begin an episode in every environment, or in those that ``options["reset_mask"]`` marks.
+
+        ``options["start"]`` names the cell where they begin, such as (1, 2).
+        """
+        given = check_reset(None if isinstance(seed, list | tuple) else seed, options, ("start", "reset_mask"))
         super().reset(seed=None if seed is None or isinstance(seed, list | tuple) else int(seed))
-        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
+        mask = np.asarray(given.get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
             raise ConfigError(f"reset_mask: must be {self.num_envs} truth values")
         if seed is not None:
             self._episode[mask] = 0  # a seed repeats everything, the rotation of tasks too
         self._u[mask] = self._first[self._episode[mask] % len(self._first)]
         self._episode[mask] += 1
-        self._s[mask], self._t[mask], self._over[mask] = self.problem.tables.start, 0, 0
+        self._s[mask] = draw_starts(self.problem, given.get("start"), int(mask.sum()), self.np_random)
+        self._t[mask], self._over[mask] = 0, 0
         return self._observations(), self._infos(~mask)
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Move every agent."""
         given = np.asarray(actions)
         fits = given.shape == (self.num_envs,) and given.dtype.kind in "iu"
-        if not fits or given.min() < 0 or given.max() >= len(ACTIONS):
-            raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {len(ACTIONS) - 1}")
+        if not fits or given.min() < 0 or given.max() >= self.problem.n_actions:
+            raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {self.problem.n_actions - 1}")
         chosen = slide(self.problem, given.astype(np.int64), self.np_random)
         begins = self._over != 0
         self._episode += begins
         next_first = self._first[(self._episode - 1) % len(self._first)]
+        next_s = np.zeros(self.num_envs, dtype=np.int64)
+        next_s[begins] = draw_starts(self.problem, None, int(begins.sum()), self.np_random)
         reward, ends, cut = np.empty(self.num_envs), *(np.empty(self.num_envs, dtype=np.bool_) for _ in range(2))
         environments.step(
-            self.problem.tables, self.episode_limit, chosen, self._s, self._u, next_first, self._t, self._over, reward,
-            ends, cut, self._event,
+            self.problem.tables, self.episode_limit, chosen, self._s, self._u, next_s, next_first, self._t, self._over,
+            reward, ends, cut, self._event,
         )  # fmt: skip
         return self._observations(), reward, ends, cut, self._infos(self._event >= 0)
 

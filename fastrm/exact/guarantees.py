@@ -3,6 +3,8 @@
 Let D(s, u) be the steps to go. With a discount below 1 every policy that always takes an optimal action is optimal, so
 all optimal policies take shortest paths from the start if and only if, wherever optimal actions can lead, each of them
 lowers D by one. With gamma 1 the same test is applied to the actions that keep the value.
+
+Of several starts the one with the worst verdict counts, and the witness sets out from it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from fastrm.exact import thresholds
 from fastrm.exact.solve import Solution, check_request, solve, solve_near
 from fastrm.exact.values import refuse_slip
 from fastrm.kernels import search
-from fastrm.kernels.contracts import FAR, N_ACTIONS
+from fastrm.kernels.contracts import FAR, MASK
 from fastrm.problems import Problem, distances
 from fastrm.worlds import Cell
 
@@ -160,11 +162,12 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     check_request(problem, gamma, machine)
     refuse_slip(problem, "a guarantee")
     solution = solve(problem, gamma, machine)
-    tables, goal = problem.tables, solution.shortest
+    remaining = distances(problem.tables, solution.optimal)
+    solution, everywhere = _from_worst_start(solution, remaining), solution
+    problem, tables, goal = solution.problem, solution.tables, int(solution.shortest)
     direct, pairs = _direct(solution), _reachable(solution)
     is_shortest = not _leaves_shortest_paths(solution)
-    remaining = distances(tables, solution.optimal)
-    fewest = int(remaining[tables.start, solution.first_u])
+    fewest = int(remaining[problem.start, solution.first_u])
     length = fewest if fewest < FAR else None
     if is_shortest:
         verdict = "shortest"
@@ -177,14 +180,14 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     else:
         verdict = f"detour (+{length - goal} step{'s' if length - goal > 1 else ''})"
     if gamma == 1:  # not every action that keeps the value earns it
-        ways = np.left_shift(1, solution.policy).astype(np.uint8)
+        ways = np.left_shift(1, solution.policy).astype(MASK)
     elif verdict.startswith("detour"):
         search.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
         ways &= solution.optimal
     else:
         ways = solution.optimal
     return Guarantee(
-        solution=solution,
+        solution=everywhere,
         verdict=verdict,
         is_shortest=is_shortest,
         some_are_shortest=length == goal,
@@ -195,6 +198,19 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     )
 
 
+def _from_worst_start(solution: Solution, remaining: Array) -> Solution:
+    """Return the solution seen from the start that optimal policies treat worst; `remaining` are their fewest steps."""
+    starts = solution.tables.starts
+    if starts.size == 1:
+        return solution
+    extra = (remaining - solution.problem.steps_to_go)[starts, solution.first_u]
+    cells = solution.problem.starts
+    worst = solution.from_start(cells[int(extra.argmax())])
+    if extra.max() > 0 or not _leaves_shortest_paths(solution):
+        return worst
+    return next(one for one in map(solution.from_start, cells) if _leaves_shortest_paths(one))
+
+
 def _leaves_shortest_paths(solution: Solution) -> bool:
     """Say whether some optimal action, wherever optimal actions can lead, begins no shortest path."""
     return bool((solution.optimal & ~_direct(solution)).reshape(-1)[_reachable(solution)].any())
@@ -202,7 +218,7 @@ def _leaves_shortest_paths(solution: Solution) -> bool:
 
 def _direct(solution: Solution) -> Array:
     """Return the actions that begin shortest paths, a bit each."""
-    direct = np.empty(solution.optimal.shape, dtype=np.uint8)
+    direct = np.empty_like(solution.optimal)
     search.direct_actions(solution.tables, solution.problem.steps_to_go, False, direct)
     return direct
 
@@ -216,14 +232,14 @@ def _reachable(solution: Solution) -> Array:
 
 def _can_go_on_for_ever(solution: Solution, pairs: Array) -> bool:
     """Say whether optimal actions can avoid every end, striking pairs whose every optimal action ends or leads out."""
-    n_u = solution.tables.n_u
+    problem, n_u = solution.problem, solution.tables.n_u
     alive = set(pairs.tolist())
     size = -1
     while len(alive) != size:
         size = len(alive)
         for x in list(alive):
             s, u = divmod(x, n_u)
-            steps = [solution.problem.step(s, u, a) for a in range(N_ACTIONS) if solution.optimal[s, u] >> a & 1]
+            steps = [problem.step(s, u, a) for a in range(problem.n_actions) if solution.optimal[s, u] >> a & 1]
             if not any(taken.is_live and taken.s * n_u + taken.u in alive for taken in steps):
                 alive.discard(x)
     return bool(alive)
@@ -231,8 +247,7 @@ def _can_go_on_for_ever(solution: Solution, pairs: Array) -> bool:
 
 def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
     """Walk the way an optimal policy goes, leaving the shortest routes wherever the marked actions allow it."""
-    problem, tables = solution.problem, solution.tables
-    pair = tables.start, solution.first_u
+    problem, pair = solution.problem, (solution.problem.start, solution.first_u)
     trail: dict[tuple[int, int], int] = {}
     leaves, state, finished = None, "", False
     while pair not in trail and not finished:
@@ -257,6 +272,6 @@ def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
         state=state,
         leaves_at=leaves,
         shortest_path=problem.terrain.cells_of([s for s, _ in route]),
-        optimal_return=float(solution.value[tables.start, solution.first_u]),
+        optimal_return=float(solution.value[problem.start, solution.first_u]),
         shortest_return=best + solution.offset,
     )

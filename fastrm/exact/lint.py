@@ -140,7 +140,7 @@ def _farming(solution: Solution) -> list[Finding]:
         return as_written(shunned) if ends[event, u] else written(event, u)
 
     policy = solve_rewards(problem, reward, gamma, solution.machine, paid).policy
-    path, loop, _ = follow(problem, policy, solution.first_u)
+    path, loop, _ = follow(problem, policy, (problem.start, solution.first_u))
     if loop is None:
         return []
     round_trip = [*path[loop:], path[loop]]

@@ -9,9 +9,8 @@ Pair = tuple[int, int]
 """Number of a cell, column of a machine state."""
 
 
-def follow(problem: Problem, policy: Array, u: int) -> tuple[tuple[Pair, ...], int | None, bool]:
-    """Follow a policy from the start: the pairs visited, the index it returns to or None, and whether it succeeds."""
-    pair = (problem.tables.start, u)
+def follow(problem: Problem, policy: Array, pair: Pair) -> tuple[tuple[Pair, ...], int | None, bool]:
+    """Follow a policy from a pair: the pairs visited, the index it returns to or None, and whether it succeeds."""
     trail: dict[Pair, int] = {}
     while pair not in trail:
         trail[pair] = len(trail)

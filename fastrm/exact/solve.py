@@ -27,9 +27,9 @@ from fastrm.exact.values import (
     value_and_policy,
 )
 from fastrm.kernels import arrival, search, values
-from fastrm.kernels.contracts import Tables
+from fastrm.kernels.contracts import FAR, MASK, Tables
 from fastrm.machines.language import as_written
-from fastrm.problems import Problem, check_problem, distances
+from fastrm.problems import Problem, check_problem, distances, mean_length
 from fastrm.worlds import Cell
 
 
@@ -73,28 +73,43 @@ class Solution:
     @cached_property
     def pairs(self) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
         """The (cell number, state column) pairs of the optimal path, where it repeats, and whether it succeeds."""
-        return follow(self.problem, self.policy, self.first_u)
+        return follow(self.problem, self.policy, (self.problem.start, self.first_u))
+
+    def from_start(self, cell: Cell) -> Solution:
+        """Return what it says of one of several starts; values and policy are the same."""
+        return replace(self, problem=self.problem.from_start(cell))
 
     @property
     def path(self) -> tuple[Cell, ...]:
-        """Cells of the optimal path from the start, as long as nothing slips; cut where it begins to repeat."""
+        """Cells of the optimal path from the (first) start if nothing slips, cut where it begins to repeat."""
         return self.problem.terrain.cells_of([s for s, _ in self.pairs[0]])
 
-    @property
-    def length(self) -> int | None:
-        """Steps in which the optimal policy completes the task if nothing slips, None if it never does."""
-        return len(self.pairs[0]) - 1 if self.pairs[2] else None
+    @cached_property
+    def length(self) -> float | None:
+        """Steps in which the optimal policy completes the task if nothing slips, None if it never does.
+
+        The mean over starts where there are several, None if it never does from one of them.
+        """
+        if self.tables.starts.size == 1:
+            return len(self.pairs[0]) - 1 if self.pairs[2] else None
+        steps = distances(self.tables, self._chosen)[self.tables.starts, self.first_u]
+        return mean_length(steps.tolist()) if steps.max() < FAR else None
 
     @property
-    def shortest(self) -> int:
-        """Length of a shortest path that completes the task."""
+    def _chosen(self) -> Array:
+        """The actions of the policy as masks."""
+        return np.left_shift(1, self.policy).astype(MASK)
+
+    @property
+    def shortest(self) -> float:
+        """Length of a shortest path that completes the task, the mean over starts where there are several."""
         return self.problem.shortest[self.machine]
 
     @property
     def offset(self) -> float:
-        """What the potential adds to the return of every path from the start."""
+        """What the potential adds to the return of every path from the start, in the mean over several."""
         phi = self.problem.potential
-        return 0.0 if phi is None else 0.0 - float(phi[self.tables.start, self.first_u])
+        return 0.0 if phi is None else 0.0 - float(phi[self.tables.starts, self.first_u].mean())
 
     @property
     def error_bound(self) -> float:
@@ -174,9 +189,8 @@ class Solution:
     def _play(self, epsilon: float, worth: Array, horizon: int) -> tuple[float, float, float, float]:
         """Push the distribution over pairs forward in time; see `arrival.arrival`."""
         check_number("epsilon", epsilon, 0, 1)
-        if epsilon == 0 and self.problem.slip == 0 and self.pairs[1] is not None:
-            return 0.0, 0.0, 0.0, 0.0  # a loop never ends
-        to_end = distances(self.tables, any_end=True)
+        is_certain = epsilon == 0 and self.problem.slip == 0  # then a loop never ends, and is left out
+        to_end = distances(self.tables, self._chosen if is_certain else None, any_end=True)
         mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
         busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
         found = arrival.arrival(
@@ -253,7 +267,7 @@ def solve_rewards(
         rounding = np.zeros_like(reward)
     else:
         error += value_and_policy(tables, rounding, gamma)[0]  # no path collects more of it
-    mask = np.empty(policy.shape, dtype=np.uint8)
+    mask = np.empty(policy.shape, dtype=MASK)
     values.candidates(tables, reward, rounding, gamma, value, error, mask)
     undecided = None
     written = written or (lambda event, u: as_written(float(reward[event, u])))

@@ -37,7 +37,7 @@ from fastrm.exact.rational import path_return
 from fastrm.exact.solve import solve_rewards
 from fastrm.exact.values import refuse_slip, value_and_policy
 from fastrm.kernels import values
-from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import FAR, SUCCESS
 from fastrm.machines.language import as_written, constant
 from fastrm.problems import Problem
 
@@ -51,25 +51,23 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     """Return the threshold R* of the terminal reward; every edge into a success is taken to pay R.
 
     At R* itself a shortest path and another one are both optimal. Where every path is a shortest one all terminal
-    rewards do, and R* is -infinity (as it is where it lies below -1e307).
+    rewards do, and R* is -infinity (as it is where it lies below -1e307). Of several starts the largest R* counts.
     """
     refuse_slip(problem, "the threshold of the terminal reward")
     if gamma >= 1:
         raise ConfigError("gamma=1: the threshold of the terminal reward needs a gamma below 1")
     tables, g = problem.tables, as_written(gamma)
-    u, length = int(tables.first_u[machine]), problem.shortest[machine]
+    u = int(tables.first_u[machine])
+    starts = [(int(s), u) for s in tables.starts]
+    fewest = [int(problem.steps_to_go[pair]) for pair in starts]
     success = tables.outcome == SUCCESS
     on_the_way = np.where(success, 0.0, problem.plain)
-    _, route = best_shortest_path(problem, on_the_way, gamma, machine)
-    direct, _ = _rest_of_return(problem, route, None, g)
+    _, shortest = best_shortest_paths(problem, on_the_way, gamma)
 
     def tie_of(policy: Array) -> Fraction | None:
-        """Return where a policy's path ties with the shortest ones, None if it is one of them."""
-        path, loop, succeeds = follow(problem, policy, u)
-        rest, steps = _rest_of_return(problem, path, loop, g)
-        if succeeds and steps <= length:
-            return None
-        return (rest - direct) / (g ** (length - 1) - (g ** (steps - 1) if succeeds else 0))
+        """Return where a policy's paths tie with the shortest ones, None if they are among them."""
+        ties = [_tie(problem, g, *start, policy, shortest) for start in zip(starts, fewest, strict=True)]
+        return max((tie for tie in ties if tie is not None), default=None)
 
     def tie_at(terminal: Fraction) -> Fraction | None:
         """Return where the optimal path at a terminal reward ties with the shortest ones."""
@@ -84,7 +82,7 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
         return tie
 
     most = Fraction(float(np.abs(on_the_way).max()))
-    lowest = max(-(3 * most + 1) / (g ** (length - 1) * (1 - g) ** 2), -Fraction(_LARGE))
+    lowest = max(-(3 * most + 1) / (g ** (max(fewest) - 1) * (1 - g) ** 2), -Fraction(_LARGE))
     for terminal in (-(most + 1) / (1 - g), lowest):
         tie = tie_at(terminal)
         if tie is not None and tie >= terminal:
@@ -99,6 +97,16 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
             break
         tie = tie_at(terminal)
     return terminal
+
+
+def _tie(problem: Problem, gamma: Fraction, pair: Pair, fewest: int, policy: Array, shortest: Array) -> Fraction | None:
+    """Return the terminal reward at which a policy's path and a shortest one earn the same, None if it is one."""
+    path, loop, succeeds = follow(problem, policy, pair)
+    if succeeds and len(path) - 1 <= fewest:
+        return None
+    rest, steps = _rest_of_return(problem, path, loop, gamma)
+    direct, _ = _rest_of_return(problem, follow(problem, shortest, pair)[0], None, gamma)
+    return (rest - direct) / (gamma ** (fewest - 1) - (gamma ** (steps - 1) if succeeds else 0))
 
 
 def as_float(value: Fraction | float) -> float:
@@ -159,7 +167,14 @@ def _edge(holds: Callable[[float], bool], inside: float, points: Sequence[float]
 
 
 def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: int) -> tuple[float, tuple[Pair, ...]]:
-    """Return the largest return of a shortest path from the start, and the pairs it visits."""
+    """Return the largest return of a shortest path from the (first) start, and the pairs it visits."""
+    value, policy = best_shortest_paths(problem, reward, gamma)
+    pair = problem.start, int(problem.tables.first_u[machine])
+    return float(value[pair]), follow(problem, policy, pair)[0]
+
+
+def best_shortest_paths(problem: Problem, reward: Array, gamma: float) -> tuple[Array, Array]:
+    """Return the largest return of a shortest path from every pair, and the policy that earns it."""
     tables = problem.tables
     distance = problem.steps_to_go
     flat = distance[:, : tables.n_u].reshape(-1)
@@ -168,9 +183,7 @@ def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: i
     value = np.empty(distance.shape)
     policy = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int8)
     values.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
-    u = int(tables.first_u[machine])
-    path, _, _ = follow(problem, policy, u)
-    return float(value[tables.start, u]), path
+    return value, policy
 
 
 def _rest_of_return(problem: Problem, path: Sequence[Pair], loop: int | None, gamma: Fraction) -> tuple[Fraction, int]:
@@ -178,6 +191,6 @@ def _rest_of_return(problem: Problem, path: Sequence[Pair], loop: int | None, ga
     visited = list(path) if loop is None else [*path, path[loop]]
     paid = []
     for (s, u), there in itertools.pairwise(visited):
-        steps = [taken for a in range(N_ACTIONS) if (taken := problem.step(s, u, a))[:2] == there]
+        steps = [taken for a in range(problem.n_actions) if (taken := problem.step(s, u, a))[:2] == there]
         paid.append(max(Fraction(0) if taken.is_success else problem.written(taken.event, u) for taken in steps))
     return path_return(paid, loop, gamma), len(paid)

@@ -14,7 +14,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.exact.rational import Move, optimal_moves
 from fastrm.kernels import search
-from fastrm.kernels.contracts import FAR, LIVE, N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.machines.language import as_written
 from fastrm.problems import Problem
 
@@ -81,7 +81,7 @@ def settle(problem: Problem, written: Written, gamma: float, machine: int, polic
     for x in pairs.tolist():
         s, u = divmod(x, n_u)
         moves[x] = []
-        for a in range(N_ACTIONS):
+        for a in range(problem.n_actions):
             if mask[s, u] >> a & 1:
                 taken = problem.step(s, u, a)
                 paid = taken.event, u

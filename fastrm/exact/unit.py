@@ -21,9 +21,9 @@ from fastrm.errors import ConfigError
 from fastrm.exact.solve import Solution, check_request, solve_rewards
 from fastrm.exact.values import LONGEST, highest_action, largest_arps, task_reward
 from fastrm.kernels import arrival, search
-from fastrm.kernels.contracts import FAR, N_ACTIONS
+from fastrm.kernels.contracts import FAR
 from fastrm.kernels.values import EPS
-from fastrm.problems import Problem, check_problem
+from fastrm.problems import Problem, check_problem, every_action
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
 """What was found out about a problem, by question."""
@@ -157,9 +157,9 @@ def solve_task(problem: Problem, gamma: float, machine: int = 0) -> Solution:
     if problem.slip or gamma == 1.0:
         return solve_rewards(problem, task_reward(tables), gamma, machine)
     distance = problem.steps_to_go[:, : tables.n_u]
-    hopeful, mask = distance < FAR, np.empty(distance.shape, dtype=np.uint8)
+    hopeful, mask = distance < FAR, every_action(tables)
     search.direct_actions(tables, problem.steps_to_go, False, mask)
-    mask[~hopeful] = 2**N_ACTIONS - 1
+    mask[~hopeful] = 2**problem.n_actions - 1
     value = np.where(hopeful, gamma ** (distance - 1.0), 0.0)
     error = 4 * EPS * value + np.finfo(float).tiny  # what raising to a power may be off by
     return Solution(problem, machine, gamma, task_reward(tables), value, error, mask, highest_action(mask), None)

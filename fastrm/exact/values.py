@@ -20,8 +20,8 @@ from fastrm.arrays import Array
 from fastrm.checks import check_number
 from fastrm.errors import ConfigError
 from fastrm.kernels import ceiling, search, slip_values, values
-from fastrm.kernels.contracts import FAR, N_ACTIONS, SUCCESS, Tables
-from fastrm.problems import Problem
+from fastrm.kernels.contracts import FAR, MASK, SUCCESS, Tables
+from fastrm.problems import Problem, every_action
 
 _SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS = 400, 4, 1_000_000
 _ROUNDS = 10_000
@@ -60,7 +60,7 @@ def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) ->
         if slip_values.sweep(tables, reward, gamma, slip, value, count % 2 == 0) <= 1e-15:
             break
     slip_values.enclose(tables, reward, gamma, slip, value, residual, error)
-    mask = np.empty((len(value), tables.n_u), dtype=np.uint8)
+    mask = np.empty((len(value), tables.n_u), dtype=MASK)
     slip_values.candidates(tables, reward, gamma, slip, value, error, mask)
     return value, error, mask
 
@@ -92,19 +92,19 @@ def largest_arps(problem: Problem, machine: int, epsilon: float, horizon: int) -
     what can be earned at once.
     """
     tables, n_u = problem.tables, problem.tables.n_u
-    if problem.shortest[machine] > min(horizon, FAR - 1):
+    if problem.steps_to_go[tables.starts, tables.first_u[machine]].min() > min(horizon, FAR - 1):
         return 0.0
-    every = np.full((len(tables.next_s), n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
+    every = every_action(tables)
     queue, seen = np.empty(every.size, dtype=np.int64), np.empty(every.size, dtype=np.uint8)
     pairs = queue[: search.reach(tables, every, int(tables.first_u[machine]), seen, queue)]
     pairs = pairs[problem.steps_to_go[:, :n_u].reshape(-1)[pairs] < FAR]
-    links = np.empty((len(pairs), N_ACTIONS), dtype=np.int64)
+    links = np.empty((len(pairs), problem.n_actions), dtype=np.int64)
     ceiling.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
     scratch = np.empty(len(pairs) + 2), np.empty(len(pairs) + 2)
     limit, rest = min(horizon, LONGEST), 1.0 / (LONGEST + 1)
-    found = float(ceiling.ceiling(links, float(epsilon), problem.slip, limit, 0.0, *scratch))
+    found = float(ceiling.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, 0.0, *scratch))
     if limit < horizon:
-        above = float(ceiling.ceiling(links, float(epsilon), problem.slip, limit, rest, *scratch))
+        above = float(ceiling.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, rest, *scratch))
         if above - found > 1e-9 * above:
             raise ConfigError(
                 f"horizon={horizon}: episodes that go on after {LONGEST} steps matter, so the ceiling is known to lie "
@@ -115,8 +115,9 @@ def largest_arps(problem: Problem, machine: int, epsilon: float, horizon: int) -
 
 def highest_action(mask: Array) -> Array:
     """Return the highest action of every mask."""
-    highest = np.array([0, *(k.bit_length() - 1 for k in range(1, 2**N_ACTIONS))], dtype=np.int8)
-    actions: Array = highest[mask]
+    actions = np.zeros(mask.shape, dtype=np.int8)
+    for a in range(1, int(mask.max(initial=0)).bit_length()):
+        actions[(mask >> a & 1).astype(np.bool_)] = a
     return actions
 
 

@@ -15,13 +15,13 @@ from fastrm.config import LearnerConfig, Profile, log_ticks
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
-from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Setting, Span, State
+from fastrm.kernels.contracts import AGENT, EPISODE, N_ACTIONS, SUCCESS, TASK, Log, Rule, Setting, Span, State
 from fastrm.kernels.episode import begin
 from fastrm.learners import registry
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
-from fastrm.problems import Problem, check_problem
+from fastrm.problems import Problem, check_problem, mean_length
 from fastrm.schedules import GRID, final, value_at
 from fastrm.worlds import Cell
 
@@ -68,7 +68,7 @@ class Batch:
         self.seeds, self.done = [int(seed) for seed in seeds], 0
         agents = np.zeros(len(self.seeds), dtype=AGENT)
         rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
-        begin(agents, self.setting.tasks, self.problem.tables.start)
+        begin(agents, self.setting.tasks, self.problem.tables.starts)
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
         self.state = State(agents, self._blank_log(self.steps if self.episodes else 0), q, own)
 
@@ -87,6 +87,7 @@ class Batch:
             rule=_rule(problem.profile, config, 0),
             slip=_threshold(problem.slip) if problem.slip else None,
             far=None,
+            actions=None if problem.n_actions == N_ACTIONS else np.uint64(problem.n_actions),
         )
 
     def _blank_log(self, room: int) -> Log:
@@ -162,15 +163,22 @@ class Batch:
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
         )
 
-    def _roll_out(self, values: Values) -> Iterator[tuple[tuple[Cell, ...], int | None]]:
-        """Yield path and length of the greedy policy in every task."""
+    def _roll_out(self, values: Values) -> Iterator[tuple[tuple[Cell, ...], float | None]]:
+        """Yield path, from the first start, and length of the greedy policy in every task."""
         problem = self.problem
         path = np.empty(len(problem.tables.next_s) * problem.tables.n_u + 2, dtype=np.int64)
         for u in problem.tables.first_u:
-            length, outcome = self.learner.follow(problem, values, int(u), path)
-            reached = outcome == SUCCESS
-            shown = path[: length + 1] if reached else path[: min(length, self.config.episode_limit) + 1]
-            yield problem.terrain.cells_of(shown), int(length) if reached else None
+            lengths: list[int | None] = []
+            for s in problem.tables.starts:
+                length, outcome = self.learner.follow(problem, values, int(s), int(u), path)
+                lengths.append(int(length) if outcome == SUCCESS else None)
+                if len(lengths) == 1:
+                    last = length if outcome == SUCCESS else min(length, self.config.episode_limit)
+                    cells = problem.terrain.cells_of(path[: last + 1])
+                if lengths[-1] is None:
+                    break
+            reached = [length for length in lengths if length is not None]
+            yield cells, mean_length(reached) if len(reached) == problem.tables.starts.size else None
 
 
 def _bytes_per_row(arrays: Any) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import crm, rollout
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS, Setting, Span, State, Sweep
+from fastrm.kernels.contracts import BLOCK, Setting, Span, State, Sweep
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 
@@ -44,15 +44,15 @@ class Crm:
         """Return run i's table without terminals and padding."""
         return Values(by_column(state.q[i], problem.tables.n_u))
 
-    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
-        length, outcome = rollout.follow(problem.tables, values.q, u, path)
+        length, outcome = rollout.follow(problem.tables, values.q, s, u, path)
         return int(length), int(outcome)
 
 
 def columns_of(problem: Problem, value: float, n: int, used: int, n_cols: int) -> Array:
     """Return ``q[run, s, a, column]`` for sweeps: the columns from `used` on are worth 0."""
-    q = aligned_full((n, len(problem.tables.next_s), N_ACTIONS, n_cols), float(value))
+    q = aligned_full((n, *problem.tables.next_s.shape, n_cols), float(value))
     q[..., used:] = 0.0
     return q
 

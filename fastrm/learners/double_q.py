@@ -17,7 +17,7 @@ from typing import Any
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import double_q
-from fastrm.kernels.contracts import N_ACTIONS, Setting, Span, State
+from fastrm.kernels.contracts import Setting, Span, State
 from fastrm.learners.qrm import Qrm
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
@@ -32,7 +32,7 @@ class DoubleQ(Qrm):
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values of both tables; terminals are worth 0."""
         tables = problem.tables
-        q = aligned_full((n, 2, tables.n_u + 1, len(tables.next_s), N_ACTIONS), float(config.q_init))
+        q = aligned_full((n, 2, tables.n_u + 1, *tables.next_s.shape), float(config.q_init))
         q[:, :, tables.n_u] = 0.0
         return q, ()
 

@@ -27,9 +27,10 @@ from fastrm.exact import (
     value_and_policy,
 )
 from fastrm.kernels import values
+from fastrm.kernels.contracts import MASK
 from fastrm.learners.hrm import build_options
 from fastrm.learners.shaping import learned_rewards
-from fastrm.problems import Problem, retrace
+from fastrm.problems import Problem, mean_length, retrace
 from fastrm.worlds import Cell
 
 _ROUNDS = 100_000
@@ -49,13 +50,13 @@ class HrmFixedPoint:
     """
 
     path: tuple[Cell, ...]
-    """Cells from the start; where an option never ends, up to the end of its first loop."""
-    length: int | None
-    """Steps to complete the task, None if an option never ends or the task fails."""
+    """Cells from the (first) start; where an option never ends, up to the end of its first loop."""
+    length: float | None
+    """Steps to complete the task, the mean over starts; None if an option never ends or the task fails."""
     value: float
-    """Discounted reward of that path."""
-    shortest: int
-    """Length of a shortest path."""
+    """Discounted reward, the mean over starts."""
+    shortest: float
+    """Length of a shortest path, the mean over starts."""
     problem: Problem = field(repr=False, compare=False)
     """The problem it is the fixed point of."""
     gamma: float = 0.9
@@ -75,14 +76,14 @@ class HrmFixedPoint:
         return solve(self.problem, self.gamma, self.machine)
 
     @property
-    def optimal_length(self) -> int | None:
+    def optimal_length(self) -> float | None:
         """Steps of the globally optimal policy."""
         return self.optimum.length
 
     @property
     def optimal_value(self) -> float:
         """Discounted reward of the globally optimal policy."""
-        return float(self.optimum.value[self.problem.tables.start, self.optimum.first_u])
+        return float(self.optimum.value[self.problem.tables.starts, self.optimum.first_u].mean())
 
     @property
     def regret(self) -> float:
@@ -90,7 +91,7 @@ class HrmFixedPoint:
         return max(self.optimal_value - self.value, 0.0)  # 0 up to rounding is 0
 
     @property
-    def extra_steps(self) -> int | None:
+    def extra_steps(self) -> float | None:
         """Steps beyond a shortest path, None if the task is not completed."""
         return None if self.length is None else self.length - self.shortest
 
@@ -156,13 +157,13 @@ def hrm_fixed_point(
         delta=options.delta, outcome=ends.astype(np.uint8), reward=options.reward, n_u=n_o
     )  # every option is a state of its own
     value_of, guess, error = value_and_policy(as_states, options.reward, gamma)
-    mask = np.empty(guess.shape, dtype=np.uint8)
+    mask = np.empty(guess.shape, dtype=MASK)
     values.candidates(as_states, options.reward, np.zeros_like(options.reward), gamma, value_of, error, mask)
     policy = highest_action(mask)
 
     known: dict[tuple[int, int], list[_Outcome]] = {}
-    start = tables.start, int(tables.first_u[machine])
-    todo = [start]
+    starts = [(int(s), int(tables.first_u[machine])) for s in tables.starts]
+    todo = list(starts)
     while todo:
         s, u = todo.pop()
         if (s, u) not in known:
@@ -178,11 +179,11 @@ def hrm_fixed_point(
             value[pair] = best
         if change < 1e-14:
             break
-    cells, succeeds = _walk(known, value, start)
+    walks = [_walk(known, value, start) for start in starts]
     return HrmFixedPoint(
-        path=problem.terrain.cells_of(cells),
-        length=len(cells) - 1 if succeeds else None,
-        value=value[start],
+        path=problem.terrain.cells_of(walks[0][0]),
+        length=mean_length([len(cells) - 1 for cells, _ in walks]) if all(done for _, done in walks) else None,
+        value=sum(value[start] for start in starts) / len(starts),
         shortest=problem.shortest[machine],
         problem=problem,
         gamma=gamma,

@@ -61,11 +61,11 @@ class Hrm:
         more = {"controller": own.controller[i].copy(), "first_option": own.options.first}
         return Values(by_column(state.q[i], len(own.options.owner)), more)
 
-    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best option from where it begins until its machine state is left."""
         more = values.more
         length, outcome = rollout.follow_options(
-            problem.tables, more["first_option"], values.q, more["controller"], u, path
+            problem.tables, more["first_option"], values.q, more["controller"], s, u, path
         )
         return int(length), int(outcome)
 

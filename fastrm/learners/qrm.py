@@ -15,7 +15,7 @@ from typing import Any
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import qrm, rollout
-from fastrm.kernels.contracts import N_ACTIONS, Setting, Span, State
+from fastrm.kernels.contracts import Setting, Span, State
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 
@@ -31,7 +31,7 @@ class Qrm:
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values; terminals are worth 0."""
         tables = problem.tables
-        q = aligned_full((n, tables.n_u + 1, len(tables.next_s), N_ACTIONS), float(config.q_init))
+        q = aligned_full((n, tables.n_u + 1, *tables.next_s.shape), float(config.q_init))
         q[:, tables.n_u] = 0.0
         return q, ()
 
@@ -43,9 +43,9 @@ class Qrm:
         """Return run i's table without terminals."""
         return Values(state.q[i, : problem.tables.n_u].swapaxes(0, 1).copy())
 
-    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
-        length, outcome = rollout.follow(problem.tables, values.q, u, path)
+        length, outcome = rollout.follow(problem.tables, values.q, s, u, path)
         return int(length), int(outcome)
 
 

@@ -62,8 +62,11 @@ class Learner(Protocol):
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return what run i has learned."""
 
-    def follow(self, problem: Problem, values: Values, u: int, path: Array) -> tuple[int, int]:
-        """Write the cells that the greedy policy visits from column u on into `path`; return length and outcome."""
+    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+        """Write the cells that the greedy policy visits from cell s, column u on into `path`.
+
+        Return length and outcome.
+        """
 
 
 def names() -> tuple[str, ...]:

@@ -54,11 +54,13 @@ class Run:
     more: Mapping[str, Array]
     """What else was learned, by name: for HRM ``controller``, [cell, option], and the ``first_option`` of a state."""
     greedy_paths: tuple[tuple[Cell, ...], ...]
-    """Cells visited by the greedy policy if nothing slips, per task; cut off when the task is not completed."""
-    greedy_lengths: tuple[int | None, ...]
-    """Steps the greedy policy takes to complete each task if nothing slips, None where it does not."""
-    shortest: tuple[int, ...]
-    """Length of a shortest path, per task."""
+    """Cells visited by the greedy policy from the (first) start if nothing slips, per task; cut off when the task is
+    not completed."""
+    greedy_lengths: tuple[float | None, ...]
+    """Steps the greedy policy takes to complete each task if nothing slips, the mean over starts where several are;
+    None where it does not, from some start."""
+    shortest: tuple[float, ...]
+    """Length of a shortest path, per task, the mean over starts where several are."""
     unit: tuple[float, ...]
     """What a score of 1 means, per task: expected task reward per step of the best policy, or total own reward where
     episodes are scored by that."""
@@ -93,16 +95,16 @@ class Run:
         return final(self.config.epsilon, max(1, self.steps))
 
     @property
-    def greedy_length(self) -> int | None:
+    def greedy_length(self) -> float | None:
         """Steps the greedy policy takes to complete the (first) task, None if it does not."""
         return self.greedy_lengths[0]
 
     @property
     def greedy_path(self) -> tuple[Cell, ...]:
-        """Cells visited by the greedy policy in the (first) task."""
+        """Cells visited by the greedy policy in the (first) task, from the (first) start."""
         return self.greedy_paths[0]
 
     @property
     def solved(self) -> bool:
-        """Whether the greedy policy takes a shortest path in every task."""
+        """Whether the greedy policy takes a shortest path in every task, from every start."""
         return self.greedy_lengths == self.shortest

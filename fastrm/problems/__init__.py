@@ -4,12 +4,13 @@ from fastrm.problems.compatibility import check_features, leaves_read
 from fastrm.problems.compiler import compile
 from fastrm.problems.episode import Episode, Moment, retrace, slide
 from fastrm.problems.events import find_events
-from fastrm.problems.problem import Problem, Step, check_problem
-from fastrm.problems.steps_to_go import distances
+from fastrm.problems.problem import Problem, Step, check_problem, mean_length
+from fastrm.problems.steps_to_go import distances, every_action
 from fastrm.problems.tabulate import Evaluator
-from fastrm.problems.terrain import METRICS, Metric, Terrain
+from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain
 
 __all__ = [
-    "METRICS", "Episode", "Evaluator", "Metric", "Moment", "Problem", "Step", "Terrain", "check_features",
-    "check_problem", "compile", "distances", "find_events", "leaves_read", "retrace", "slide",
+    "ANYWHERE", "METRICS", "Episode", "Evaluator", "Metric", "Moment", "Problem", "Start", "Step", "Terrain",
+    "check_features", "check_problem", "compile", "distances", "every_action", "find_events", "leaves_read",
+    "mean_length", "retrace", "slide",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.checks import check_number
 from fastrm.config import Profile
 from fastrm.errors import MachineError, MapError, shown
-from fastrm.kernels.contracts import BLOCK, FAR, N_ACTIONS, Tables
+from fastrm.kernels.contracts import BLOCK, FAR, Tables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Number
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
@@ -24,7 +24,7 @@ from fastrm.problems.events import Events, find_events
 from fastrm.problems.problem import Problem
 from fastrm.problems.steps_to_go import potentials, steps_to_go
 from fastrm.problems.tabulate import Evaluator, Part
-from fastrm.problems.terrain import Metric, Terrain
+from fastrm.problems.terrain import Metric, Start, Terrain
 from fastrm.worlds import GridMap
 
 
@@ -35,6 +35,7 @@ def compile(
     metric: Metric = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,
+    start: Start = None,
 ) -> Problem:
     r"""Turn a map and one machine, or several for multi-task learning, into a `Problem`.
 
@@ -52,6 +53,9 @@ def compile(
         Probability that a move goes sideways instead, to either side equally often.
     gamma : float
         Discount of potentials, for environments; learners and solvers put in their own.
+    start : "anywhere", cell or list of cells, optional
+        Where episodes begin, instead of the cells that the map marks; see `Problem.starts`. ``"anywhere"`` means all
+        cells within reach that hold no object.
 
     Returns
     -------
@@ -85,7 +89,7 @@ def compile(
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
-    terrain = Terrain.survey(grid, metric)
+    terrain = Terrain.survey(grid, metric, start)
     check_features(machines, terrain)
     wanted, guided = leaves_read(machines), any(m.potential for m in machines)
     to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
@@ -132,10 +136,11 @@ def _assemble(
     partial: Array = np.logical_not(image[:, :n_u].all(axis=1)).astype(np.uint8)
     first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
     event = rank[events.of_move]
+    sites = terrain.next_s * np.uint64(terrain.next_s.shape[1])
     tables = Tables(
         next_s=np.ascontiguousarray(terrain.next_s),
         event=event,
-        moves=(event.astype(np.uint64) << np.uint64(32) | terrain.next_s * np.uint64(N_ACTIONS)).reshape(-1),
+        moves=(event.astype(np.uint64) << np.uint64(32) | sites).reshape(-1),
         delta=delta[order],
         outcome=outcome[order],
         reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
@@ -143,7 +148,7 @@ def _assemble(
         image=image[order],
         first_u=np.array(first_u, dtype=np.uint32),
         own_score=np.array([machine.score == "own" for machine in machines], dtype=np.uint8),
-        start=terrain.start,
+        starts=np.ascontiguousarray(terrain.starts),
         n_u=n_u,
         n_quiet=int(quiet.sum()),
     )
@@ -152,7 +157,14 @@ def _assemble(
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
     problem = Problem(terrain, machines, profile, tables, states, ending[order], tables.reward, events.example[order])
-    for machine, length in zip(machines, problem.shortest, strict=True):
-        if length >= FAR:
+    for machine, u in zip(machines, first_u, strict=True):
+        far = np.flatnonzero(problem.steps_to_go[terrain.starts, u] >= FAR)
+        if far.size == terrain.starts.size:
             raise MachineError(why_impossible(machine, terrain))
+        if far.size:
+            cell = terrain.cells_of(terrain.starts[far[:1]])[0]
+            raise MachineError(
+                f"{machine.source}: the task cannot be completed from {cell}, one of the {terrain.starts.size} starts "
+                f"on {terrain.grid.source}; name starts from which it can"
+            )
     return problem

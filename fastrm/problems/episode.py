@@ -11,7 +11,6 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
-from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.problems.problem import Problem
 from fastrm.worlds import Cell
 
@@ -23,10 +22,13 @@ class Episode:
     problem: Problem
     task: int = 0
     """Which machine is played."""
+    start: int | None = None
+    """Number of the cell where it begins, by default the (first) start."""
 
     def __post_init__(self) -> None:
         tables = self.problem.tables
-        self.s, self.u = int(tables.start), int(tables.first_u[self.task])
+        self.s = self.problem.start if self.start is None else self.start
+        self.u = int(tables.first_u[self.task])
         self.label, self.reward, self.event, self.steps = "", 0.0, -1, 0
         self.terminated = self.success = False
         self.end = ""
@@ -75,10 +77,11 @@ class Moment(NamedTuple):
 
 def retrace(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
     """Follow cells that an agent visited, and tell what its machine did meanwhile."""
-    episode, paid, cells = Episode(problem, machine), 0.0, problem.terrain.cells.tolist()
+    cells, paid = problem.terrain.cells.tolist(), 0.0
+    episode = Episode(problem, machine, cells.index(list(path[0])))
     yield Moment(path[0], episode.u, "", 0.0)
     for here, there in itertools.pairwise(path):
-        actions = [a for a in range(N_ACTIONS) if tuple(cells[problem.tables.next_s[episode.s, a]]) == there]
+        actions = [a for a in range(problem.n_actions) if tuple(cells[problem.tables.next_s[episode.s, a]]) == there]
         if not actions:
             raise ConfigError(f"no move leads from {here} to {there}")
         episode.step(actions[0])
@@ -92,6 +95,6 @@ def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Arra
     """Return where moves really go: each sideways with the problem's probability of slipping."""
     if not problem.slip:
         return actions
-    turns = np.where(random.random(actions.shape) < 0.5, 1, 3)
-    turned: Array = (actions + np.where(random.random(actions.shape) < problem.slip, turns, 0)) % N_ACTIONS
+    turns = np.where(random.random(actions.shape) < 0.5, 1, problem.n_actions - 1)
+    turned: Array = (actions + np.where(random.random(actions.shape) < problem.slip, turns, 0)) % problem.n_actions
     return turned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from fastrm.machines import RewardMachine
 from fastrm.problems.steps_to_go import distances, pay_potential
 from fastrm.problems.terrain import Terrain
 from fastrm.problems.written import WrittenRewards
-from fastrm.worlds import GridMap
+from fastrm.worlds import Cell, GridMap
 
 
 class Step(NamedTuple):
@@ -97,10 +98,48 @@ class Problem:
         """Fewest steps to a success, int32 [n_s, n_cols], `FAR` where there is no way."""
         return distances(self.tables)
 
+    @property
+    def n_actions(self) -> int:
+        """How many actions there are."""
+        return int(self.tables.next_s.shape[1])
+
+    @property
+    def starts(self) -> tuple[Cell, ...]:
+        """The cells in which episodes begin; of several, every episode begins in one, each as likely as the others."""
+        return self.terrain.cells_of(self.tables.starts)
+
+    @property
+    def start(self) -> int:
+        """Number of the start cell, of the first one where there are several."""
+        return int(self.tables.starts[0])
+
+    def number_of(self, cell: object) -> int:
+        """Return the number of a cell that the agent can be in, given as row and column."""
+        wanted = list(cell) if isinstance(cell, tuple | list) else cell
+        cells = self.terrain.cells.tolist()
+        if wanted not in cells:
+            raise ConfigError(f"start={shown(cell)}: no cell that the agent can be in; give row and column of one")
+        return int(cells.index(wanted))
+
+    def from_start(self, cell: Cell) -> Problem:
+        r"""Return the problem whose episodes all begin in one of its starts, for answers about that start alone.
+
+        >>> import fastrm
+        >>> grid = fastrm.GridMap.parse("XXXXXXX\nXA A aX\nXXXXXXX")
+        >>> problem = fastrm.compile(grid, fastrm.task("a"))
+        >>> problem.shortest, [problem.from_start(cell).shortest for cell in problem.starts]
+        ((3.0,), [(4,), (2,)])
+        """
+        if cell not in self.starts:
+            raise ConfigError(f"start={shown(cell)}: no episode begins there; the starts are {shown(self.starts)}")
+        number = self.tables.starts[self.starts.index(cell)]
+        return self.changed(tables=self.tables._replace(starts=np.array([number], dtype=np.uint32)))
+
     @cached_property
-    def shortest(self) -> tuple[int, ...]:
-        """Length of a shortest path that completes the task of each machine; `FAR` where there is none."""
-        return tuple(self.steps_to_go[self.tables.start, self.tables.first_u].tolist())
+    def shortest(self) -> tuple[float, ...]:
+        """Length of a shortest path that completes the task of each machine; of several starts the mean."""
+        steps = self.steps_to_go[self.tables.starts][:, self.tables.first_u]
+        return tuple(mean_length(lengths) for lengths in steps.T.tolist())
 
     @cached_property
     def written(self) -> WrittenRewards:
@@ -157,6 +196,15 @@ class Problem:
         names = ", ".join(machine.name or machine.source for machine in self.machines)
         slip = f", slip {self.slip:g}" if self.slip else ""
         return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
+
+
+def mean_length(lengths: Sequence[int]) -> float:
+    """Return the mean of the lengths from all starts, and as a whole number where there is one start.
+
+    >>> mean_length([4]), mean_length([4, 7])
+    (4, 5.5)
+    """
+    return lengths[0] if len(lengths) == 1 else sum(lengths) / len(lengths)
 
 
 def check_problem(problem: object) -> None:

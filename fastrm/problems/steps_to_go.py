@@ -14,8 +14,14 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.kernels import search
-from fastrm.kernels.contracts import FAR, N_ACTIONS, Tables
+from fastrm.kernels.contracts import FAR, MASK, Tables
 from fastrm.machines import RewardMachine
+
+
+def every_action(tables: Tables) -> Array:
+    """Mark all actions of every pair, a bit each, [n_s, n_u]."""
+    n_s, n_a = tables.next_s.shape
+    return np.full((n_s, tables.n_u), 2**n_a - 1, dtype=MASK)
 
 
 def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) -> Array:
@@ -24,10 +30,10 @@ def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) 
     int32 [n_s, n_cols], `FAR` where there is no way.
     """
     if mask is None:
-        mask = np.full((len(tables.next_s), tables.n_u), 2**N_ACTIONS - 1, dtype=np.uint8)
+        mask = every_action(tables)
     n_s, n_u = mask.shape
     distance = np.empty((n_s, tables.reward.shape[1]), dtype=np.int32)
-    scratch = (np.empty(n, dtype=np.int64) for n in (n_s + 1, n_s * N_ACTIONS, n_s * n_u))
+    scratch = (np.empty(n, dtype=np.int64) for n in (n_s + 1, tables.next_s.size, n_s * n_u))
     search.steps_to_go(tables, mask, any_end, distance, *scratch)
     return distance
 
@@ -59,6 +65,6 @@ def potentials(machines: Sequence[RewardMachine], to_go: Sequence[Array], n_cols
 
 def pay_potential(plain: Array, phi: Array, tables: Tables, example: Array, gamma: float, out: Array) -> None:
     """Write rewards plus ``gamma Phi(s', u') - Phi(s, u)`` into `out`; events are moves between two cells."""
-    here, there = example // N_ACTIONS, tables.next_s.ravel()[example]
+    here, there = example // tables.next_s.shape[1], tables.next_s.ravel()[example]
     out[...] = plain + (gamma * np.take_along_axis(phi[there], tables.delta.astype(np.int64), axis=1) - phi[here])
     out[:, tables.n_u :] = 0.0

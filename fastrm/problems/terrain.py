@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
+from fastrm.errors import ConfigError, shown
 from fastrm.kernels import distances
 from fastrm.kernels.contracts import FAR
-from fastrm.worlds import Cell, GridMap, flat_offsets, split_object
+from fastrm.worlds import WALL, Cell, GridMap, flat_offsets, split_object
 
+ANYWHERE = "anywhere"
+Start = str | Cell | Sequence[Cell] | None
+"""Where episodes begin: in one of the cells that a map marks, "anywhere" on its floor, or in cells given instead."""
 Metric = Literal["manhattan", "geodesic"]
 METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
 
@@ -28,26 +32,29 @@ class Terrain:
     """int32 [n_s, 2]: row and column of every cell."""
     next_s: Array
     """uint32 [n_s, n_a]: where an action leads."""
-    start: int
-    """Number of the start cell."""
+    starts: Array
+    """uint32 [n_starts]: numbers of the start cells."""
 
     @classmethod
-    def survey(cls, grid: GridMap, metric: Metric = "manhattan") -> Terrain:
+    def survey(cls, grid: GridMap, metric: Metric = "manhattan", start: Start = None) -> Terrain:
         """Number the cells of a map and tabulate its moves."""
         check_choice("metric", metric, METRICS)
+        begin = np.array(_start_cells(grid, start))
         passable = grid.passable()
         height, width = grid.size
         here = np.arange(height * width, dtype=np.uint32).reshape(height, width, 1)
         offsets = np.array(flat_offsets(width))
         everywhere = np.where(passable, here + offsets, here).astype(np.uint32).reshape(-1, len(offsets))
-        start = grid.start[0] * width + grid.start[1]
+        begin = np.unique(begin[:, 0] * width + begin[:, 1]).astype(np.uint32)
         distance = np.empty(height * width, dtype=np.int32)
-        distances.flood(everywhere, np.array([start], dtype=np.uint32), distance, np.empty(height * width, np.uint32))
+        distances.flood(everywhere, begin, distance, np.empty(height * width, np.uint32))
         reached = np.flatnonzero(distance != FAR)
         number = np.zeros(height * width, dtype=np.uint32)
         number[reached] = np.arange(reached.size, dtype=np.uint32)
         cells = np.stack(np.divmod(reached, width), axis=1).astype(np.int32)
-        return cls(grid, metric, cells, number[everywhere[reached]], int(number[start]))
+        if start == ANYWHERE:
+            begin = reached[~np.isin(grid.tiles.reshape(-1)[reached], [ord(letter) for letter in grid.objects])]
+        return cls(grid, metric, cells, number[everywhere[reached]], number[begin])
 
     def cells_of(self, numbers: Sequence[int] | Array) -> tuple[Cell, ...]:
         """Return rows and columns of numbered cells."""
@@ -107,3 +114,18 @@ class Terrain:
         for distance in measured:
             distances.mark_closer(self.next_s, distance, marks)
         return marks
+
+
+def _start_cells(grid: GridMap, start: Start) -> Sequence[Cell]:
+    """Return the cells that ways are searched from, those of the map where episodes begin anywhere."""
+    if start is None or start == ANYWHERE:
+        return grid.starts
+    cells: Any = [start] if isinstance(start, tuple) and len(start) == 2 and isinstance(start[0], int) else start
+    if not isinstance(cells, list | tuple) or not cells:
+        raise ConfigError(f"start={shown(start)}: must be 'anywhere', a cell such as (1, 2), or a list of cells")
+    floor = grid.tiles != ord(WALL)
+    for cell in cells:
+        is_cell = isinstance(cell, tuple | list) and len(cell) == 2 and all(isinstance(k, int) for k in cell)
+        if not is_cell or not all(0 <= k < side for k, side in zip(cell, grid.size, strict=True)) or not floor[*cell]:
+            raise ConfigError(f"start={shown(cell)}: is no floor cell of {grid.source}; give row and column of one")
+    return [(row, column) for row, column in cells]

@@ -80,8 +80,9 @@ class Variable(NamedTuple):
     """Most bytes of its text, where they are not those of the type."""
 
 
-def _total_length(run: Run) -> int:
-    return sum(length for length in run.greedy_lengths if length is not None) if None not in run.greedy_lengths else -1
+def _total_length(run: Run) -> float:
+    reached = [length for length in run.greedy_lengths if length is not None]
+    return sum(reached) if len(reached) == len(run.greedy_lengths) else -1
 
 
 def _steps_to_90(run: Run) -> float:

@@ -172,7 +172,7 @@ class Evidence:
         length = self._known(("nearest", grid, task), lambda: hrm_fixed_point(self._compile(grid, machine)).length)
         return math.inf if length is None else float(length)
 
-    def shortest(self, grid: int, task: str, method: str) -> int:
+    def shortest(self, grid: int, task: str, method: str) -> float:
         """Return the length of a shortest path."""
         return self.problem(grid, task, method).shortest[0]
 

@@ -1,7 +1,7 @@
-"""Maps: rectangular text with walls, one start cell and objects.
+"""Maps: rectangular text with walls, start cells and objects.
 
-``X`` or ``#`` is wall, ``A`` the start, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that type
-standing on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences, which stand
+``X`` or ``#`` is wall, ``A`` a start cell, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that
+type standing on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences, which stand
 *between* cells, are written as `fences` says.
 """
 
@@ -33,7 +33,7 @@ MAX_LINES = 10 * MAX_SIDE  # twice the side with fences, and room for empty line
 
 @dataclass(frozen=True, repr=False)
 class GridMap:
-    """A map of walls, floor, objects and one start cell.
+    """A map of walls, floor, objects and one start cell or several.
 
     Make one with `parse`, `load` or `generate`; two maps are equal when they show the same tiles.
 
@@ -244,9 +244,14 @@ class GridMap:
         return np.frombuffer("".join(self.rows).encode("ascii"), dtype=np.uint8).reshape(self.size)
 
     @cached_property
+    def starts(self) -> tuple[Cell, ...]:
+        """The start cells in reading order; every episode begins in one of them, drawn at random."""
+        return self._cells(START)
+
+    @property
     def start(self) -> Cell:
-        """Row and column of the start cell."""
-        return self._cells(START)[0]
+        """Row and column of the start cell, the first one where there are several."""
+        return self.starts[0]
 
     def __getstate__(self) -> dict[str, object]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # what is cached is worked out again

@@ -60,7 +60,7 @@ class Origin(NamedTuple):
 def check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
     """Refuse rows of tiles that are no map, naming the line and the cure."""
     width, numbers = len(rows[0]), origin.lines
-    starts: list[int] = []
+    has_start = False
     for row, number in zip(rows, numbers, strict=True):
         where = place(source, number + 1)
         if not TILES.issuperset(row):
@@ -73,12 +73,8 @@ def check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
         ring = row if number in (numbers[0], numbers[-1]) else row[0] + row[-1]
         if ring.strip(WALL + WALL_TOO):
             raise MapError(f"{where}open border; the first and last row and column of a map must be wall (X)")
-        starts += [number + 1] * row.count(START)
+        has_start = has_start or START in row
     if max(width, len(rows)) > MAX_SIDE:
         raise MapError(f"{source}: a side is longer than {MAX_SIDE} cells; make the map smaller")
-    if not starts:
-        raise MapError(f"{source}: no start cell; mark exactly one cell with A")
-    if len(starts) > 1:
-        raise MapError(
-            f"{place(source, starts[1])}a second start cell (the first is in line {starts[0]}); mark exactly one with A"
-        )
+    if not has_start:
+        raise MapError(f"{source}: no start cell; mark one with A, or several of which every episode begins in one")

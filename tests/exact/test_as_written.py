@@ -121,5 +121,5 @@ def test_written_rewards_are_those_of_plain_python_in_fractions(text, profile):
 
 def test_values_enclose_those_of_the_rewards_as_written():
     best = solve(two_ways("0", "1000000000 * (0.1*3 - 0.3)"), 0.5)
-    start = best.tables.start, best.first_u
+    start = best.tables.starts[0], best.first_u
     assert best.value[start] > 1e-8 and 0 <= best.value[start] <= best.error[start] < 2e-7

@@ -48,7 +48,7 @@ class Play:
         outcome = tables.outcome[event]
         self.wins, self.live = outcome == SUCCESS, outcome == LIVE
         self.to = np.where(self.live, tables.next_s[:, None, :].astype(np.int64) * n_u + tables.delta[event], 0)
-        self.start = tables.start, int(tables.first_u[0])
+        self.start = tables.starts[0], int(tables.first_u[0])
 
     def worths(self, value, t):
         """Return what every action is worth in every pair if it is step t: [n_s, n_u, n_a]."""

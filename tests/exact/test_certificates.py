@@ -124,7 +124,7 @@ def test_the_witness_of_a_potential_earns_what_its_path_is_paid():
     grid = GridMap.generate("1a1b", size=11, seed=4)
     problem = compile(grid, task("a-b", kind="potential", scale=0.5), gamma=0.8)
     witness = guarantee(problem, gamma=0.8).witness
-    tables, s, u, earned = problem.tables, problem.tables.start, 0, 0.0
+    tables, s, u, earned = problem.tables, problem.tables.starts[0], 0, 0.0
     cells = {tuple(cell): i for i, cell in enumerate(problem.terrain.cells.tolist())}
     for k, cell in enumerate(witness.path[1:]):
         a = tables.next_s[s].tolist().index(cells[cell])

@@ -130,7 +130,7 @@ def test_a_machine_that_hovers_by_its_own_score_is_refused_not_waited_for():
 def test_gamma_one_follows_a_path_that_earns_its_value():
     problem = compile(GridMap.generate("1a1b", size=9, seed=1), RewardMachine.sequence("a-b"))
     best = solve(problem, 1.0)
-    assert best.length is not None and best.value[problem.tables.start, 0] == 1.0
+    assert best.length is not None and best.value[problem.tables.starts[0], 0] == 1.0
 
 
 def test_shaping_with_gamma_one_and_a_loop_that_pays_is_refused():

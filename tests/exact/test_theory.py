@@ -170,7 +170,7 @@ def test_a_walk_of_three_and_twice_one_steps_returns_at_most_minus_7_724_and_non
     assert len(returns) == 814 and not any(abs(value + 9.959) < 5e-4 for value in returns.values())
     problem = compile(drawn("A...a"), numeric("a"))  # d after the move is 3, 2, 1; then R = 0
     assert guarantee(problem, 0.9).witness.optimal_return == pytest.approx(-5.61, abs=1e-12)
-    cell, paid = problem.tables.start, []
+    cell, paid = problem.tables.starts[0], []
     for action in (RIGHT, RIGHT, RIGHT, LEFT, RIGHT, RIGHT):
         cell, _, _, reward, _ = problem.step(cell, 0, action)
         paid.append(reward)

@@ -61,8 +61,8 @@ def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
         ours = guarantee(problem, gamma)
         assert ours.verdict == verdict
         assert ours.is_shortest == (verdict == "shortest")
-        value = ours.solution.value[problem.tables.start, problem.tables.first_u[0]]
-        bound = ours.solution.error[problem.tables.start, problem.tables.first_u[0]]
+        value = ours.solution.value[problem.tables.starts[0], problem.tables.first_u[0]]
+        bound = ours.solution.error[problem.tables.starts[0], problem.tables.first_u[0]]
         assert abs(Fraction(float(value)) - optimum) <= bound + 1e-15 * abs(optimum)
         assert bound <= (1e-11 if gamma <= 0.97 else 1e-8) * (1 + abs(optimum))  # bounds grow with 1 / (1 - gamma)
         verdicts.append(verdict.split(" (")[0])

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def lassos(problem, u, limit):
     """Yield the rewards of every path from the start that ends or returns to a pair it visited, and how it ends."""
     tables, count = problem.tables, 0
-    stack = [((tables.start, u), [], [])]
+    stack = [((tables.starts[0], u), [], [])]
     while stack:
         (s, v), trail, paid = stack.pop()
         for s_next, e in {(int(tables.next_s[s, a]), int(tables.event[s, a])) for a in range(4)}:

@@ -21,7 +21,7 @@ def assert_equal(oracle, batch, i=0):
         assert run.controller.tobytes() == np.array(values).tobytes()
     else:
         rows = oracle.states
-    values = [[[oracle.value(cell, row, a) for a in range(4)] for row in rows] for cell in cells]
+    values = [[[oracle.value(cell, row, a) for a in oracle.actions] for row in rows] for cell in cells]
     assert run.q.tobytes() == np.array(values).tobytes()
     assert (run.episodes.tolist(), run.completions.tolist()) == (
         [tick["episodes"] for tick in oracle.ticks], [tick["completions"] for tick in oracle.ticks],

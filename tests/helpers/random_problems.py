@@ -32,7 +32,8 @@ def maps(draw, fences=False):
     rows = [["X"] * (width + 2) for _ in range(height + 2)]
     for r, c in cells:
         rows[r][c] = " "
-    wanted = ["A", *LETTERS, *draw(st.lists(st.sampled_from(LETTERS), max_size=2))]
+    more = draw(st.lists(st.sampled_from(LETTERS), max_size=2)), draw(st.sampled_from(["", "", "A", "AA"]))
+    wanted = ["A", *LETTERS, *more[0], *more[1]]
     walls = draw(st.integers(0, min(4, len(cells) - len(wanted)))) if len(cells) > len(wanted) else 0
     for (r, c), tile in zip(order, wanted[: len(cells)] + ["X"] * walls, strict=False):
         rows[r][c] = tile

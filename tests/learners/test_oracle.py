@@ -124,7 +124,7 @@ def test_a_move_slips_to_either_side_as_often_as_said(algo):
     turned = [0, 0, 0, 0]
     for run in runs:
         went = int(run.reward[0]) - 1
-        (chosen,) = np.flatnonzero(run.q[problem.terrain.start].any(axis=0))
+        (chosen,) = np.flatnonzero(run.q[problem.start].any(axis=0))
         turned[(went - chosen) % 4] += 1
     expected = [0.7 * 8000, 0.15 * 8000, 0.0, 0.15 * 8000]
     assert turned[2] == 0
@@ -218,7 +218,7 @@ def test_exploration_and_ties_are_uniform(algo):
     problem = compile(GridMap.parse("XXXXX\nX   X\nX A X\nX  aX\nXXXXX\n"), RewardMachine.sequence("a"))
     for changes in ({"epsilon": 1.0}, {"epsilon": 0.0}):
         runs = train_many(problem, algo=algo, steps=1, seeds=range(4000), alpha=1.0, gamma=0.0, tick=1, **changes)
-        counts = [sum(run.q[problem.terrain.start, 0, a] != 2.0 for run in runs) for a in range(4)]
+        counts = [sum(run.q[problem.start, 0, a] != 2.0 for run in runs) for a in range(4)]
         assert sum(counts) == 4000
         assert sum((count - 1000) ** 2 / 1000 for count in counts) < 16.3
 

@@ -241,7 +241,7 @@ def test_environments_slip_as_often_as_said_and_repeat_with_their_seed():
     vector.reset(seed=1)
     observation, *_ = vector.step(np.ones(4000, dtype=np.int64))
     there, counts = np.unique(observation[:, 0], return_counts=True)
-    start = problem.tables.next_s[problem.tables.start]
+    start = problem.tables.next_s[problem.tables.starts[0]]
     share = dict(zip(there.tolist(), (counts / 4000).tolist(), strict=True))
     assert share[int(start[1])] == pytest.approx(0.7, abs=0.03)
     assert share[int(start[0])] == pytest.approx(0.15, abs=0.03)

@@ -59,7 +59,7 @@ def test_visits_count_the_steps_of_a_good_policy_along_its_path():
     count = visits(problem, run.q, epsilon=0.0)
     cells = {tuple(cell) for cell in problem.terrain.cells[count.sum(axis=1) > 0].tolist()}
     assert cells >= set(run.greedy_path) - {run.greedy_path[-1]}
-    start, total = problem.tables.start, 256 * 2000
+    start, total = problem.tables.starts[0], 256 * 2000
     assert count.sum() == pytest.approx(total * problem.shortest[0] / (problem.shortest[0] + 1), rel=0.02)
     assert count[start, 0] >= total / (problem.shortest[0] + 1) * 0.9
     assert np.array_equal(count, visits(problem, run.q, epsilon=0.0))

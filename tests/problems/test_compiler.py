@@ -35,7 +35,7 @@ def assert_tables_equal_oracle(grid, specs, profile="clean", metric="manhattan")
     world = naive.World(grid.render(), metric)
     switches = naive.CLEAN if profile == "clean" else {**naive.ICARTE2022, "merge_terminals": False}
     oracles = [naive.Machine(i, spec, world, switches, 0.9) for i, spec in enumerate(specs)]
-    assert cells[tables.start] == world.start
+    assert cells[tables.starts[0]] == world.start
     for s, cell in enumerate(cells):
         for a in range(4):
             there = world.move(cell, a)

@@ -107,7 +107,7 @@ def run_limit(library: ctypes.CDLL, batch: Batch, lanes: int) -> tuple[float, li
     job = _Job(
         **{name: array.ctypes.data for name, array in arrays.items()},
         n_s=len(tables.next_s), n_u=tables.n_u, n_cols=tables.reward.shape[1], n_quiet=tables.n_quiet,
-        start=tables.start, first_u=int(tables.first_u[0]),
+        start=int(tables.starts[0]), first_u=int(tables.first_u[0]),
         n_o=len(options.owner) if options else 0, n_ocols=options.reward.shape[1] if options else 0,
         alpha=config.alpha, gamma=config.gamma, controller_alpha=config.controller_alpha,
         explore_below=math.floor(value_at(config.epsilon, 0) * 2**32),

@@ -109,7 +109,7 @@ def world_data(problem: Problem) -> dict[str, Any]:
         "startTile": START,
         "fences": sorted([*here, int(there[0] > here[0])] for here, there in grid.fences),
         "objects": list(grid.objects),
-        "start": int(problem.tables.start),
+        "start": problem.start,
     }
 
 

@@ -27,7 +27,7 @@ Facts = Iterable[tuple[str, object]]
 
 def problem_card(problem: Problem) -> str:
     """Show map, machines, and what is known of them without learning."""
-    lengths = ", ".join("none" if length >= FAR else f"{length} steps" for length in problem.shortest[:MOST_MACHINES])
+    lengths = ", ".join("none" if length >= FAR else f"{length:g} steps" for length in problem.shortest[:MOST_MACHINES])
     more = len(problem.machines) - MOST_MACHINES
     facts: list[tuple[str, object]] = [
         ("map", f"{problem.grid.source}, {problem.grid.size[0]} x {problem.grid.size[1]}"),
@@ -101,8 +101,8 @@ def _score(score: float) -> str:
     return "-" if isnan(score) else f"{score:.3f}"
 
 
-def _steps(length: int | None) -> str:
-    return "does not complete the task" if length is None else "none" if length >= FAR else f"{length} steps"
+def _steps(length: float | None) -> str:
+    return "does not complete the task" if length is None else "none" if length >= FAR else f"{length:g} steps"
 
 
 def _text(value: object) -> str:
