@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         harmonic as harmonic,
         linear as linear,
     )
-    from fastrm.worlds import GridMap as GridMap
+    from fastrm.worlds import GridMap as GridMap, TableWorld as TableWorld
 
 __version__ = "0.1.0"
 
@@ -66,7 +66,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "StoreError",
         ),
         "schedules": ("Schedule", "exponential", "harmonic", "linear"),
-        "worlds": ("GridMap",),
+        "worlds": ("GridMap", "TableWorld"),
         "machines": ("RewardMachine", "task"),
         "problems": ("Problem", "compile"),
         "exact": ("Check", "Finding", "Guarantee", "Solution", "check", "guarantee", "lint", "optimal_arps", "solve"),

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-N_ACTIONS = 4  # of a grid; worlds of other kinds have their own, up to MOST_ACTIONS
-
-MOST_ACTIONS = 16
+N_ACTIONS = 4  # of a grid; worlds of other kinds have 2 to 16
 
 MASK = np.uint16  # a bit per action
 

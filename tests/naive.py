@@ -165,8 +165,18 @@ class TableWorld(World):
     def move(self, cell, action):
         return self.next_s[cell][action]
 
-    def holds(self, name, before, after):
-        return name in self.labels[after]
+    def objects(self, name):
+        return [cell for cell, names in enumerate(self.labels) if name in names]
+
+    def steps_between(self, here, there):
+        """Count the steps along the moves; as many as there are cells where no way leads."""
+        seen, steps = {here}, 0
+        while there not in seen:
+            more = seen | {self.move(cell, a) for cell in seen for a in range(self.n_actions)}
+            if more == seen:
+                return len(self.next_s)
+            seen, steps = more, steps + 1
+        return steps
 
 
 def reads_steps_to_go(expression):

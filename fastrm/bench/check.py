@@ -61,7 +61,7 @@ def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> di
     verdict = report.guarantee
     problem, witness = verdict.solution.problem, verdict.witness
     table: dict[str, Any] = {
-        "map": problem.grid.source,
+        "map": problem.source,
         "machine": problem.machines[0].source,
         "gamma": verdict.solution.gamma,
         "verdict": verdict.verdict,

@@ -41,7 +41,7 @@ def play(problem: Problem, read: Callable[[], str], write: Callable[[str], objec
 
     episode, total = Episode(problem), 0.0
     while True:
-        write(clear + show(problem.terrain.grid, *episode.cell))
+        write(clear + show(problem.grid, *episode.cell))
         state = episode.end or episode.state
         said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
         write(f"state {state}   {said}\n")

@@ -27,7 +27,6 @@ from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels.contracts import LIVE
 from fastrm.pictures import paint, show
 from fastrm.problems import Episode, Problem, slide
-from fastrm.worlds import ACTIONS
 
 try:
     import gymnasium
@@ -89,7 +88,7 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
         if not self.action_space.contains(action):
-            numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(ACTIONS))
+            numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(self.problem.terrain.actions))
             raise ConfigError(f"action {shown(action)}: must be a number of {numbered}")
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
@@ -107,9 +106,8 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
 
     def _info(self) -> dict[str, Any]:
         episode = self._episode
-        labels = (episode.label,) if episode.label else ()
         return {
-            "labels": labels,
+            "labels": episode.labels,
             "rm_state": episode.state,
             "task": episode.task,
             "cell": episode.cell,
@@ -120,7 +118,7 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         """Return the map with the agent, as text or as an image."""
         row, column = self._episode.cell
         shown = {"ansi": show, "rgb_array": paint}.get(self.render_mode or "")
-        return None if shown is None else shown(self.problem.terrain.grid, row, column)
+        return None if shown is None else shown(self.problem.grid, row, column)
 
 
 def counterfactuals_of(problem: Problem, event: int) -> dict[str, Array]:

@@ -11,7 +11,8 @@ from fastrm.checks import check_whole
 from fastrm.env.named_problems import build_problem, check_reset, draw_starts, office
 from fastrm.errors import ConfigError, MissingExtra
 from fastrm.kernels import environments
-from fastrm.problems import Problem, slide
+from fastrm.problems import Problem, Terrain, slide
+from fastrm.worlds import GridMap
 
 try:
     import gymnasium
@@ -42,9 +43,7 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self.single_action_space = spaces.Discrete(self.problem.n_actions)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
-        codes = self.problem.terrain.labels()
-        objects = np.array([ord(letter) for letter in self.problem.terrain.grid.objects], dtype=np.uint8)
-        self._label_of = np.where(np.isin(codes, objects), codes, 0).astype(np.uint8)
+        self._label_of = _label_codes(self.problem.terrain)
         self._first = tables.first_u.astype(np.int64)
         self._episode = np.zeros(num_envs, dtype=np.int64)
         self._s, self._u, self._t, self._event = (np.zeros(num_envs, dtype=np.int64) for _ in range(4))
@@ -94,6 +93,16 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _infos(self, moved: Array) -> dict[str, Any]:
         return {"rm_state": self._u.copy(), "labels": np.where(moved, self._label_of[self._s], 0)}
+
+
+def _label_codes(terrain: Terrain) -> Array:
+    """Return what holds in every cell as a number, 0 for nothing: the ASCII code of an object, or a bit per label."""
+    codes = np.zeros(len(terrain.cells), dtype=np.uint64)
+    for k, name in enumerate(terrain.propositions):
+        held = terrain.holds(name)
+        if held.ndim == 1:
+            codes[held] |= np.uint64(ord(name) if isinstance(terrain.world, GridMap) else 1 << k)
+    return codes.astype(np.uint8) if isinstance(terrain.world, GridMap) else codes
 
 
 def make_craft_vector(**settings: Any) -> RewardMachineVectorEnv:

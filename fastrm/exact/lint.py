@@ -16,8 +16,8 @@ from fastrm.exact.values import check_gamma
 from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
 from fastrm.machines.language import Draft, as_written
-from fastrm.problems import Evaluator, Metric, Terrain, check_features, compile, find_events, leaves_read
-from fastrm.worlds import GridMap
+from fastrm.problems import Evaluator, Metric, Terrain, check_features, compile, find_events, leaves_read, survey
+from fastrm.worlds import GridMap, TableWorld
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Finding:
 
 def lint(
     machine: Draft,
-    grid: GridMap | None = None,
+    grid: GridMap | TableWorld | None = None,
     gamma: float = 0.9,
     profile: str | Profile = "clean",
     metric: Metric = "manhattan",
@@ -82,7 +82,7 @@ def lint(
         raise ConfigError(
             f"machine={shown(machine)}: must be a RewardMachine, or what fastrm.machines.language.read made of a file"
         )
-    if grid is not None and not isinstance(grid, GridMap):
+    if grid is not None and not isinstance(grid, GridMap | TableWorld):
         raise ConfigError(f"grid={shown(grid)}: must be a GridMap")
     check_gamma(gamma)
     if gamma == 1:
@@ -94,7 +94,7 @@ def lint(
         return faults
     sound = RewardMachine.from_draft(machine)
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
-    faults = _edge_faults(sound, Terrain.survey(grid, metric), profile)
+    faults = _edge_faults(sound, survey(grid, metric), profile)
     if faults:
         return faults
     try:

@@ -13,12 +13,11 @@ from fastrm.arrays import Array
 from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.kernels import environments
-from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, option_pairs, registry
 from fastrm.pictures.map_views import draw_ground, draw_objects
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
 from fastrm.problems import Problem, retrace, slide
-from fastrm.worlds import OFFSETS, Cell
+from fastrm.worlds import OFFSETS, Cell, GridMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,20 +35,24 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     With several machines as many agents play each.
     """
     tables, random = problem.tables, np.random.default_rng(seed)
-    if q.shape != (len(tables.next_s), tables.n_u, N_ACTIONS):
+    if q.shape != (len(tables.next_s), tables.n_u, problem.n_actions):
         raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action]")
     n = _ENVIRONMENTS
     s, u, t, event = (np.zeros(n, dtype=np.int64) for _ in range(4))
     over, first = np.ones(n, dtype=np.uint8), tables.first_u[np.arange(n) % len(tables.first_u)].astype(np.int64)
+    start = np.full(n, problem.start)
     reward, ends, cut = np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
-    best = np.zeros((len(tables.next_s), tables.n_u + 1, N_ACTIONS), dtype=np.bool_)
+    best = np.zeros((len(tables.next_s), tables.n_u + 1, problem.n_actions), dtype=np.bool_)
     best[:, : tables.n_u] = q == q.max(axis=2, keepdims=True)
     count = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int64)
     for _ in range(_STEPS):
         allowed = best[s, u] | (random.random(n) < epsilon)[:, None]
-        actions = np.argmax(allowed * (1.0 + random.random((n, N_ACTIONS))), axis=1)  # ties are broken at random
+        shuffled = 1.0 + random.random((n, problem.n_actions))  # ties are broken at random
+        actions = np.argmax(allowed * shuffled, axis=1)
         actions = slide(problem, actions, random)
-        environments.step(tables, episode_limit, actions, s, u, first, t, over, reward, ends, cut, event)
+        if len(tables.starts) > 1:
+            start = random.choice(tables.starts, n).astype(np.int64)
+        environments.step(tables, episode_limit, actions, s, u, start, first, t, over, reward, ends, cut, event)
         live = u < tables.n_u
         np.add.at(count, (s[live], u[live]), 1)
     return count
@@ -94,10 +97,10 @@ def draw_learning(
     """
     width = 9.4 if width is None else width
     check_number("width", width, 4, 40)
+    rows, columns = problem.grid.size
     learned = _read(problem, run)
     wanted = list(states if states is not None else range(problem.tables.n_u))
     chosen = wanted[:MAX_STATES]
-    rows, columns = problem.terrain.grid.size
     side = (width - 2.1) / 3
     high = side * float(np.clip(rows / columns, 0.2, 4.0))
     note = textwrap.wrap(_note(run), max(40, int(19.5 * width)))
@@ -121,7 +124,7 @@ def draw_learning(
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
             _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
             for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
-                draw_objects(axis, problem.terrain.grid, side)
+                draw_objects(axis, problem.grid, side)
                 axis.set_xlim(-0.5, columns - 0.5)
                 axis.set_ylim(rows - 0.5, -0.5)
                 axis.set_title(printable(f"{name}: {title}"), pad=3, parse_math=False)
@@ -193,8 +196,7 @@ def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> 
     first, pairs = run.more["first_option"], option_pairs(problem, run.config.self_loop_options)
     chosen, titles = [], []
     for u in range(problem.tables.n_u):
-        cell = paths[u][0][0] if u in paths else problem.terrain.grid.start
-        s = int(np.flatnonzero((problem.terrain.cells == cell).all(axis=1))[0])
+        s = problem.number_of(paths[u][0][0]) if u in paths else problem.start
         values = run.more["controller"][s, int(first[u]) : int(first[u + 1])]
         chosen.append(int(first[u + 1]) - 1 - int(values[::-1].argmax()))  # ties go to the last, as in roll-outs
         titles.append(f"option to {pairs[chosen[-1]][2] or 'the end'}")
@@ -203,11 +205,11 @@ def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> 
 
 def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> None:
     """Draw greedy actions, dark where agents go, and the path."""
-    draw_ground(axis, problem.terrain.grid)
+    draw_ground(axis, problem.grid)
     q, (rows, columns) = learned.q[:, u], problem.terrain.cells.T
-    action = N_ACTIONS - 1 - q[:, ::-1].argmax(axis=1)  # ties go to the last, as in roll-outs
-    down, right = np.array(OFFSETS)[action].T
-    apart = math.ceil(max(problem.terrain.grid.size) / MOST_ARROWS)
+    action = problem.n_actions - 1 - q[:, ::-1].argmax(axis=1)  # ties go to the last, as in roll-outs
+    down, right = _directions(problem, action).T
+    apart = math.ceil(max(problem.grid.size) / MOST_ARROWS)
     length = 0.74 * apart if _is_open(problem) else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
     told = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
     told &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
@@ -224,10 +226,20 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
             axis.plot(x, y, color=colour, linewidth=thick, zorder=2.5, gid="path")
 
 
+def _directions(problem: Problem, action: Array) -> Array:
+    """Return where the arrow of every cell points: [cell, 2]."""
+    if isinstance(problem.terrain.world, GridMap):
+        return np.array(OFFSETS)[action]  # also into a wall
+    cells = problem.terrain.cells
+    way = cells[problem.tables.next_s[np.arange(len(cells)), action]] - cells
+    pointed: Array = np.sign(way) * np.abs(way) / np.maximum(np.abs(way).max(axis=1, keepdims=True), 1)
+    return pointed
+
+
 def _is_open(problem: Problem) -> bool:
     """Say whether nothing stands between the cells of a map but its rim."""
-    rows, columns = problem.terrain.grid.size
-    return not problem.terrain.grid.fences and len(problem.terrain.cells) == (rows - 2) * (columns - 2)
+    rows, columns = problem.grid.size
+    return not problem.grid.fences and len(problem.terrain.cells) == (rows - 2) * (columns - 2)
 
 
 def _draw_field(
@@ -236,14 +248,14 @@ def _draw_field(
     """Draw a number for every cell as a colour, and what the colours mean."""
     from matplotlib.colors import LogNorm
 
-    field = np.full(problem.terrain.grid.size, np.nan)
+    field = np.full(problem.grid.size, np.nan)
     field[tuple(problem.terrain.cells.T)] = np.where(values > 0, values, np.nan) if in_logs else values
     if in_logs:
         scale: dict[str, Any] = {"norm": LogNorm(1, max(10.0, float(np.max(values, initial=1)))), "cmap": "cividis"}
     else:
         scale = {"cmap": "viridis"}
     image = axis.imshow(field, interpolation="nearest", **scale)
-    draw_ground(axis, problem.terrain.grid)
+    draw_ground(axis, problem.grid)
     if np.isnan(field).all():
         bar.set_axis_off()
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from fastrm.errors import FastrmWarning, MachineError, did_you_mean, place
+from fastrm.errors import FastrmWarning, MachineError, place
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import FEATURES, Chain, Edge, Feature, Guard, Proposition, Unary, leaves, write
 from fastrm.problems.events import Leaf
@@ -30,34 +30,13 @@ def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> Non
                 if isinstance(leaf, Feature) and not _measurable(leaf, terrain):
                     raise MachineError(
                         f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
-                        f"{write(leaf)}; {_offers(terrain, leaf.name)}"
+                        f"{write(leaf)}; {terrain.offers(leaf.name)}"
                     )
 
 
 def _measurable(leaf: Feature, terrain: Terrain) -> bool:
-    """Say whether the map has such objects and, where distances go around walls, a way to one of them."""
-    if not FEATURES[leaf.function].takes_object:
-        return True
-    return terrain.reachable(leaf.name) if terrain.metric == "geodesic" else bool(terrain.objects(leaf.name))
-
-
-def _offers(terrain: Terrain, name: str) -> str:
-    objects = terrain.grid.objects
-    if terrain.objects(name):
-        return _walled_in(terrain) or f"walls cut every {name} of this map off from the start"
-    if name[:1] in objects and name[1:].isdigit():
-        return f"this map has {len(objects[name[0]])} {name[0]}"
-    return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
-
-
-def _walled_in(terrain: Terrain) -> str:
-    """Say that walls or fences around the start leave no object within reach; nothing where they do not."""
-    if any(map(terrain.reachable, terrain.grid.objects)):
-        return ""
-    count = len(terrain.cells)
-    reach = "no move leaves it" if count == 1 else f"only {count} cells can be reached, and no object"
-    row, column = terrain.grid.start
-    return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
+    """Say whether a feature has a value in every cell."""
+    return not FEATURES[leaf.function].takes_object or terrain.is_measurable(leaf.function, leaf.name)
 
 
 def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, str]]:
@@ -72,17 +51,17 @@ def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, s
 
 def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
     """Say why no path on this map completes the task."""
-    if terrain.grid.objects and (walled_in := _walled_in(terrain)):
-        return f"{terrain.grid.source}: {walled_in}"
+    if walled_in := terrain.why_walled_in():
+        return f"{terrain.source}: {walled_in}"
     missing = list(_missing(machine, terrain))
     wanted = {leaf.name for edge in machine.edges if _leads_on(edge, machine) for leaf in _wanted(edge.guard)}
     for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
         return (
             f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
-            f"{_offers(terrain, name)}; the task cannot be completed on this map"
+            f"{terrain.offers(name)}; the task cannot be completed on this map"
         )
     return (
-        f"{machine.source}: no path on {terrain.grid.source} leads to a success state ({', '.join(machine.success)}); "
+        f"{machine.source}: no path on {terrain.source} leads to a success state ({', '.join(machine.success)}); "
         "the task cannot be completed on this map"
     )
 
@@ -110,7 +89,7 @@ def check_names(machines: Iterable[RewardMachine], terrain: Terrain) -> None:
         for edge, name in _missing(machine, terrain):
             warnings.warn(
                 f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} reads '{name}', "
-                f"which never holds on the map {terrain.grid.source}; {_offers(terrain, name)}",
+                f"which never holds on the map {terrain.source}; {terrain.offers(name)}",
                 FastrmWarning,
                 stacklevel=3,
             )

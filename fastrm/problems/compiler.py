@@ -23,13 +23,14 @@ from fastrm.problems.compatibility import check_features, check_names, leaves_re
 from fastrm.problems.events import Events, find_events
 from fastrm.problems.problem import Problem
 from fastrm.problems.steps_to_go import potentials, steps_to_go
+from fastrm.problems.table_terrain import TableTerrain
 from fastrm.problems.tabulate import Evaluator, Part
-from fastrm.problems.terrain import Metric, Start, Terrain
-from fastrm.worlds import GridMap
+from fastrm.problems.terrain import GridTerrain, Metric, Start, Terrain
+from fastrm.worlds import GridMap, TableWorld
 
 
 def compile(
-    grid: GridMap,
+    grid: GridMap | TableWorld,
     machine: RewardMachine | Sequence[RewardMachine],
     profile: str | Profile = "clean",
     metric: Metric = "manhattan",
@@ -41,14 +42,14 @@ def compile(
 
     Parameters
     ----------
-    grid : GridMap
-        The map.
+    grid : GridMap or TableWorld
+        The map, or a world of another shape.
     machine : RewardMachine or sequence of them
         The task, or the tasks that episodes take turns to play.
     profile : {"clean", "icarte2022"} or Profile
         How ambiguities of the literature are resolved.
     metric : {"manhattan", "geodesic"}
-        What ``d(x)`` and ``closer(x)`` measure.
+        What ``d(x)`` and ``closer(x)`` measure on a map; in other worlds they count steps.
     slip : float
         Probability that a move goes sideways instead, to either side equally often.
     gamma : float
@@ -76,7 +77,7 @@ def compile(
     >>> compile(grid, RewardMachine.sequence("a", kind="numeric"))
     <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>
     """
-    if not isinstance(grid, GridMap):
+    if not isinstance(grid, GridMap | TableWorld):
         raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
     machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
     if not machines:
@@ -89,7 +90,7 @@ def compile(
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
-    terrain = Terrain.survey(grid, metric, start)
+    terrain = survey(grid, metric, start)
     check_features(machines, terrain)
     wanted, guided = leaves_read(machines), any(m.potential for m in machines)
     to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
@@ -101,6 +102,13 @@ def compile(
         problem = problem.changed(potential=phi, gamma=math.nan).at(float(gamma))
     check_names(machines, terrain)
     return problem
+
+
+def survey(world: GridMap | TableWorld, metric: Metric = "manhattan", start: Start = None) -> Terrain:
+    """Number the cells of a world and tabulate its moves."""
+    if isinstance(world, TableWorld):
+        return TableTerrain.survey(world, start)
+    return GridTerrain.survey(world, metric, start)
 
 
 def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile) -> list[Array]:
@@ -165,6 +173,6 @@ def _assemble(
             cell = terrain.cells_of(terrain.starts[far[:1]])[0]
             raise MachineError(
                 f"{machine.source}: the task cannot be completed from {cell}, one of the {terrain.starts.size} starts "
-                f"on {terrain.grid.source}; name starts from which it can"
+                f"on {terrain.source}; name starts from which it can"
             )
     return problem

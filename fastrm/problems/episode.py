@@ -29,19 +29,18 @@ class Episode:
         tables = self.problem.tables
         self.s = self.problem.start if self.start is None else self.start
         self.u = int(tables.first_u[self.task])
-        self.label, self.reward, self.event, self.steps = "", 0.0, -1, 0
+        self.labels: tuple[str, ...] = ()
+        self.reward, self.event, self.steps = 0.0, -1, 0
         self.terminated = self.success = False
         self.end = ""
 
     def step(self, action: int) -> None:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
+        self.labels = self.problem.terrain.labels(self.s, action)
         taken, u = self.problem.step(self.s, self.u, action), self.u
         self.s, self.u, self.event, self.reward = taken.s, taken.u, taken.event, taken.reward
         self.terminated, self.success, self.steps = not taken.is_live, taken.is_success, self.steps + 1
         self.end = self._terminal(taken.event, u) if self.terminated else ""
-        row, column = self.cell
-        tile = self.problem.grid.rows[row][column]
-        self.label = tile if tile in self.problem.grid.objects else ""
 
     def _terminal(self, event: int, u: int) -> str:
         """Return the name of the terminal that an event leads to, a word for moves that no edge is open for."""
@@ -50,9 +49,13 @@ class Episode:
 
     @property
     def cell(self) -> Cell:
-        """Row and column of the agent."""
-        row, column = self.problem.terrain.cells[self.s].tolist()
-        return row, column
+        """Row and column of the agent, or the number of its cell where there are none."""
+        return self.problem.terrain.cells_of([self.s])[0]
+
+    @property
+    def label(self) -> str:
+        """What holds after the last move, as text."""
+        return " ".join(self.labels)
 
     @property
     def state(self) -> str:
@@ -77,14 +80,13 @@ class Moment(NamedTuple):
 
 def retrace(problem: Problem, path: Sequence[Cell], machine: int = 0) -> Iterator[Moment]:
     """Follow cells that an agent visited, and tell what its machine did meanwhile."""
-    cells, paid = problem.terrain.cells.tolist(), 0.0
-    episode = Episode(problem, machine, cells.index(list(path[0])))
+    paid, episode = 0.0, Episode(problem, machine, problem.number_of(path[0]))
     yield Moment(path[0], episode.u, "", 0.0)
     for here, there in itertools.pairwise(path):
-        actions = [a for a in range(problem.n_actions) if tuple(cells[problem.tables.next_s[episode.s, a]]) == there]
-        if not actions:
+        actions = np.flatnonzero(problem.tables.next_s[episode.s] == problem.number_of(there))
+        if not actions.size:
             raise ConfigError(f"no move leads from {here} to {there}")
-        episode.step(actions[0])
+        episode.step(int(actions[0]))
         paid += episode.reward
         yield Moment(episode.cell, episode.u, episode.label, paid, episode.success, episode.end)
         if episode.terminated:

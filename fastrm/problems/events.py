@@ -15,7 +15,6 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.machines.language import FEATURES, Feature, FeatureKind, Proposition, write
 from fastrm.problems.terrain import Terrain
-from fastrm.worlds import ACTIONS
 
 Leaf = Proposition | Feature
 
@@ -41,7 +40,7 @@ class Events:
     def describe(self, event: int, terrain: Terrain) -> str:
         """Spell out an event by one move that causes it, what it leads onto, and what else the machine reads."""
         s, a = divmod(int(self.example[event]), terrain.next_s.shape[1])
-        here, there = (tuple(terrain.cells[cell].tolist()) for cell in (s, terrain.next_s[s, a]))
+        here, there = terrain.cells_of([s, int(terrain.next_s[s, a])])
         way = "against a wall" if here == there else f"to {there}"
         holds = {
             leaf.name: bool(column[event]) for leaf, column in self.columns.items() if isinstance(leaf, Proposition)
@@ -55,7 +54,7 @@ class Events:
         label = (
             f", onto {' and '.join(onto)}" if onto else f", onto a cell without {' or '.join(holds)}" if holds else ""
         )
-        return f"the move {ACTIONS[a]} from {here} {way}{label}{', where ' + ', '.join(facts) if facts else ''}"
+        return f"the move {terrain.actions[a]} from {here} {way}{label}{', where ' + ', '.join(facts) if facts else ''}"
 
 
 def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "after", "move"] = "") -> Events:
@@ -69,13 +68,14 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
     parted = {"after": after, "before": before, "move": moves}
     sources: list[tuple[Leaf, str, Array]] = []
     propositions = [leaf for leaf in leaves if isinstance(leaf, Proposition)]
-    labels = np.zeros(len(terrain.cells), dtype=np.int64)
     propositions.sort(key=lambda leaf: len(leaf.name) > 1)  # single objects part those of a type
-    for i, proposition in enumerate(propositions, start=1):
-        here = terrain.stands_on(proposition.name)
-        labels[here] = i
-        sources.append((proposition, "after", here))
-    after.split(labels, len(propositions) + 1)
+    labels = _Classes(len(terrain.cells))
+    for proposition in propositions:
+        held = terrain.holds(proposition.name)
+        sources.append((proposition, "after" if held.ndim == 1 else "move", held.reshape(-1)))
+    for _, known, held in reversed(sources):
+        (labels if known == "after" else moves).split(held, 2)
+    after.split(labels.dense(), labels.bound)
     for leaf in leaves:
         if isinstance(leaf, Feature) and FEATURES[leaf.function].known != "state":
             kind, column = FEATURES[leaf.function], _measure(terrain, leaf)
@@ -99,7 +99,8 @@ def read_events(terrain: Terrain, leaves: Iterable[Leaf], of_move: Array, exampl
     columns: dict[Leaf, Array] = {}
     for leaf in leaves:
         if isinstance(leaf, Proposition):
-            columns[leaf] = terrain.stands_on(leaf.name)[index["after"]]
+            held = terrain.holds(leaf.name)
+            columns[leaf] = held.reshape(-1)[index["after" if held.ndim == 1 else "move"]]
         elif (kind := FEATURES[leaf.function]).known != "state":
             columns[leaf] = _as_read(kind, _measure(terrain, leaf))[index[kind.known]]
     return Events(of_move, columns, example)

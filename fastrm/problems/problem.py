@@ -90,8 +90,19 @@ class Problem:
 
     @property
     def grid(self) -> GridMap:
-        """The map."""
+        """The map; of a `TableWorld` the one that its cells are laid out on.
+
+        Raises
+        ------
+        MapError
+            Where there is none, which pictures would need.
+        """
         return self.terrain.grid
+
+    @property
+    def source(self) -> str:
+        """Where the world came from, for messages."""
+        return self.terrain.source
 
     @cached_property
     def steps_to_go(self) -> Array:
@@ -114,12 +125,19 @@ class Problem:
         return int(self.tables.starts[0])
 
     def number_of(self, cell: object) -> int:
-        """Return the number of a cell that the agent can be in, given as row and column."""
-        wanted = list(cell) if isinstance(cell, tuple | list) else cell
-        cells = self.terrain.cells.tolist()
-        if wanted not in cells:
-            raise ConfigError(f"start={shown(cell)}: no cell that the agent can be in; give row and column of one")
-        return int(cells.index(wanted))
+        """Return the number of a cell that the agent can be in, given as `starts` gives it."""
+        wanted = tuple(cell) if isinstance(cell, list) else cell
+        try:
+            return self._numbers[wanted]
+        except (KeyError, TypeError):
+            raise ConfigError(
+                f"start={shown(cell)}: no cell that the agent can be in; give one such as {shown(self.starts[0])}"
+            ) from None
+
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        cells = self.terrain.cells_of(np.arange(len(self.terrain.cells)))
+        return {cell: s for s, cell in enumerate(cells)}
 
     def from_start(self, cell: Cell) -> Problem:
         r"""Return the problem whose episodes all begin in one of its starts, for answers about that start alone.
@@ -195,7 +213,7 @@ class Problem:
         n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
         names = ", ".join(machine.name or machine.source for machine in self.machines)
         slip = f", slip {self.slip:g}" if self.slip else ""
-        return f"<Problem {names} on {self.grid.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
+        return f"<Problem {names} on {self.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
 
 
 def mean_length(lengths: Sequence[int]) -> float:

@@ -1,7 +1,8 @@
-"""The cells and moves of a map, numbered, and what machines can read of them: objects and distances."""
+"""The cells and moves of a world, numbered, and what machines can read of them: propositions and distances."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,10 +11,10 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError, shown
+from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.kernels import distances
 from fastrm.kernels.contracts import FAR
-from fastrm.worlds import WALL, Cell, GridMap, flat_offsets, split_object
+from fastrm.worlds import ACTIONS, WALL, Cell, GridMap, TableWorld, flat_offsets, is_object, split_object
 
 ANYWHERE = "anywhere"
 Start = str | Cell | Sequence[Cell] | None
@@ -23,20 +24,109 @@ METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
 
 
 @dataclass(frozen=True)
-class Terrain:
-    """The cells that can be reached from the start, numbered in reading order, and the moves between them."""
+class Terrain(ABC):
+    """What every world is to a problem: numbered cells, the moves between them, and what can be read of them."""
 
-    grid: GridMap
+    world: GridMap | TableWorld
+    """Where it came from."""
     metric: Metric
     cells: Array
-    """int32 [n_s, 2]: row and column of every cell."""
+    """int32 [n_s, 2]: row and column of every cell; [n_s, 1], its number, in worlds without a layout."""
     next_s: Array
     """uint32 [n_s, n_a]: where an action leads."""
     starts: Array
     """uint32 [n_starts]: numbers of the start cells."""
 
+    @property
+    def source(self) -> str:
+        """Where the world came from, for messages."""
+        return self.world.source
+
+    @property
+    @abstractmethod
+    def grid(self) -> GridMap:
+        """The map that pictures show."""
+
+    @property
+    @abstractmethod
+    def actions(self) -> tuple[str, ...]:
+        """Names of the actions."""
+
+    @property
+    @abstractmethod
+    def propositions(self) -> tuple[str, ...]:
+        """Names of all that may hold after a move, where it is not one of several objects of a type."""
+
+    @abstractmethod
+    def holds(self, name: str) -> Array:
+        """Mark the cells, ``[n_s]``, that a proposition holds after a move into, or the moves, ``[n_s, n_a]``."""
+
+    @abstractmethod
+    def offers(self, name: str) -> str:
+        """Say what there is instead of a proposition that cannot hold."""
+
+    @abstractmethod
+    def is_measurable(self, function: str, name: str) -> bool:
+        """Say whether there is such a feature, and a number for it in every cell."""
+
+    @abstractmethod
+    def distance(self, name: str) -> Array:
+        """Return the distance from every cell to the nearest place where a proposition holds."""
+
+    @abstractmethod
+    def closer_any(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
+
+    def why_walled_in(self) -> str:
+        """Say that the start leads nowhere; nothing where it does not."""
+        return ""
+
+    def closer(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring the nearest object of a type closer."""
+        return self.mark_closer([self.distance(name)])
+
+    def mark_closer(self, measured: Iterable[Array]) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring down at least one of some distances."""
+        marks = np.zeros(self.next_s.shape, dtype=np.uint8)
+        for distance in measured:
+            distances.mark_closer(self.next_s, distance, marks)
+        return marks
+
+    def reachable(self, name: str) -> bool:
+        """Say whether some move can make a proposition true."""
+        return bool(self.holds(name).any())
+
+    @abstractmethod
+    def labels(self, s: int, a: int) -> tuple[str, ...]:
+        """Return what holds after a move."""
+
+    def cells_of(self, numbers: Sequence[int] | Array) -> tuple[Cell, ...]:
+        """Return rows and columns of numbered cells."""
+        return tuple((row, column) for row, column in self.cells[numbers].tolist())
+
+
+@dataclass(frozen=True)
+class GridTerrain(Terrain):
+    """The cells of a map that can be reached from the start, numbered in reading order."""
+
+    @property
+    def grid(self) -> GridMap:
+        """The map."""
+        assert isinstance(self.world, GridMap)
+        return self.world
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the four actions."""
+        return ACTIONS
+
+    @property
+    def propositions(self) -> tuple[str, ...]:
+        """The types of objects."""
+        return tuple(self.grid.objects)
+
     @classmethod
-    def survey(cls, grid: GridMap, metric: Metric = "manhattan", start: Start = None) -> Terrain:
+    def survey(cls, grid: GridMap, metric: Metric = "manhattan", start: Start = None) -> GridTerrain:
         """Number the cells of a map and tabulate its moves."""
         check_choice("metric", metric, METRICS)
         begin = np.array(_start_cells(grid, start))
@@ -56,23 +146,13 @@ class Terrain:
             begin = reached[~np.isin(grid.tiles.reshape(-1)[reached], [ord(letter) for letter in grid.objects])]
         return cls(grid, metric, cells, number[everywhere[reached]], number[begin])
 
-    def cells_of(self, numbers: Sequence[int] | Array) -> tuple[Cell, ...]:
-        """Return rows and columns of numbered cells."""
-        return tuple((row, column) for row, column in self.cells[numbers].tolist())
-
-    def labels(self) -> Array:
-        """Return the tile under every cell as an ASCII code."""
-        rows, columns = self.cells.T
-        codes: Array = self.grid.tiles[rows, columns]
-        return codes
-
     def objects(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of a type of objects, or of its k-th object in reading order: ``a``, ``a1``, ``a2``."""
         letter, number = split_object(name)
         cells = self.grid.objects.get(letter, ())
         return cells if number is None else cells[number - 1 : number]
 
-    def stands_on(self, name: str) -> Array:
+    def holds(self, name: str) -> Array:
         """Mark the cells, ``[n_s]``, with an object of a type."""
         marks = np.zeros(self.grid.size, dtype=np.bool_)
         for cell in self.objects(name):
@@ -81,9 +161,33 @@ class Terrain:
         here: Array = marks[rows, columns]
         return here
 
-    def reachable(self, name: str) -> bool:
-        """Say whether the agent can stand on some object of a type."""
-        return bool(self.stands_on(name).any())
+    def labels(self, s: int, a: int) -> tuple[str, ...]:
+        """Return the object that a move leads onto."""
+        row, column = self.cells[self.next_s[s, a]].tolist()
+        tile = self.grid.rows[row][column]
+        return (tile,) if is_object(tile) else ()
+
+    def offers(self, name: str) -> str:
+        """Say what there is instead of objects that cannot be reached."""
+        objects = self.grid.objects
+        if self.objects(name):
+            return self.why_walled_in() or f"walls cut every {name} of this map off from the start"
+        if name[:1] in objects and name[1:].isdigit():
+            return f"this map has {len(objects[name[0]])} {name[0]}"
+        return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
+
+    def why_walled_in(self) -> str:
+        """Say that walls or fences around the start leave no object within reach; nothing where they do not."""
+        if not self.grid.objects or any(map(self.reachable, self.grid.objects)):
+            return ""
+        count = len(self.cells)
+        reach = "no move leaves it" if count == 1 else f"only {count} cells can be reached, and no object"
+        row, column = self.grid.start
+        return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
+
+    def is_measurable(self, function: str, name: str) -> bool:
+        """Say whether the map has such objects and, where distances go around walls, a way to one of them."""
+        return self.reachable(name) if self.metric == "geodesic" else bool(self.objects(name))
 
     def distance(self, name: str, only: int | None = None) -> Array:
         """Return the distance from every cell to the nearest object of a type, or to the one object `only`."""
@@ -101,19 +205,9 @@ class Terrain:
         distances.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
         return distance
 
-    def closer(self, name: str) -> Array:
-        """Mark the moves, ``[n_s, n_a]``, that bring the nearest object of a type closer."""
-        return self._mark_closer([self.distance(name)])
-
     def closer_any(self, name: str) -> Array:
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
-        return self._mark_closer(self.distance(name, only) for only in range(len(self.objects(name))))
-
-    def _mark_closer(self, measured: Iterable[Array]) -> Array:
-        marks = np.zeros(self.next_s.shape, dtype=np.uint8)
-        for distance in measured:
-            distances.mark_closer(self.next_s, distance, marks)
-        return marks
+        return self.mark_closer(self.distance(name, only) for only in range(len(self.objects(name))))
 
 
 def _start_cells(grid: GridMap, start: Start) -> Sequence[Cell]:

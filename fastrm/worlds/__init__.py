@@ -5,6 +5,7 @@ from fastrm.worlds.grid import GridMap
 from fastrm.worlds.moves import ACTIONS, DOWN, LEFT, OFFSETS, RIGHT, UP, flat_offsets
 from fastrm.worlds.named_maps import find_grid, generate_grid
 from fastrm.worlds.recipes import parse_recipe
+from fastrm.worlds.table import TableWorld
 from fastrm.worlds.tiles import (
     FLOOR,
     FLOOR_TOO,
@@ -19,6 +20,6 @@ from fastrm.worlds.tiles import (
 __all__ = [
     "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST",
     "DOWN", "FLOOR", "FLOOR_TOO", "LEFT", "OBJECT_IN_WORDS", "OFFSETS", "RIGHT", "START", "UP", "WALL",
-    "Cell", "GridMap", "find_grid", "flat_offsets", "generate_grid", "is_object", "parse_recipe",
+    "Cell", "GridMap", "TableWorld", "find_grid", "flat_offsets", "generate_grid", "is_object", "parse_recipe",
     "split_object",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from fastrm.textfile import decode_text, read_text
 from fastrm.worlds import appendix, layouts, moves
 from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
 from fastrm.worlds.recipes import APPENDIX, parse_setup
-from fastrm.worlds.tiles import AS_USUAL, MAX_SIDE, OBJECTS, START, Cell, Origin, check_tiles
+from fastrm.worlds.tiles import AS_USUAL, MAX_SIDE, OBJECTS, START, WALL, Cell, Origin, check_tiles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -247,6 +247,12 @@ class GridMap:
     def starts(self) -> tuple[Cell, ...]:
         """The start cells in reading order; every episode begins in one of them, drawn at random."""
         return self._cells(START)
+
+    @property
+    def floor(self) -> tuple[Cell, ...]:
+        """All cells that are not wall, in reading order."""
+        rows, columns = np.nonzero(self.tiles != ord(WALL))
+        return tuple(zip(rows.tolist(), columns.tolist(), strict=True))
 
     @property
     def start(self) -> Cell:

@@ -17,6 +17,8 @@ ACTIONS = ("up", "right", "down", "left")
 OFFSETS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 """What each action adds to row and column."""
 UP, RIGHT, DOWN, LEFT = range(len(ACTIONS))
+MOST_ACTIONS = 16
+"""Of worlds that are no grids."""
 
 
 def flat_offsets(width: int) -> tuple[int, ...]:

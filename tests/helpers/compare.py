@@ -12,7 +12,7 @@ PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
 def assert_equal(oracle, batch, i=0):
     """Compare everything that the oracle and run i of a batch know, bit for bit."""
     problem, run = batch.problem, batch.result(i)
-    cells = [tuple(cell) for cell in problem.terrain.cells.tolist()]
+    cells = problem.terrain.cells_of(range(len(problem.terrain.cells)))
     if batch.learner.name == "hrm":
         rows = [option for machine in oracle.machines for option in machine.options(oracle.self_loop_options)]
         ours = option_pairs(problem, oracle.self_loop_options)

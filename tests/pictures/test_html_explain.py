@@ -69,13 +69,13 @@ def opened(browser, made, tmp_path):
 
 def python_walk(problem, values, s):
     """Return cells and outcome of Python's greedy roll-out from a cell."""
-    tables = problem.tables._replace(start=s)
+    tables = problem.tables
     path = np.empty(len(tables.next_s) * tables.n_u + 2, dtype=np.int64)
     q, more, u = values.q, values.more, int(tables.first_u[0])
     if "controller" in more:
-        length, outcome = rollout.follow_options(tables, more["first_option"], q, more["controller"], u, path)
+        length, outcome = rollout.follow_options(tables, more["first_option"], q, more["controller"], s, u, path)
     else:
-        length, outcome = rollout.follow(tables, q, u, path)
+        length, outcome = rollout.follow(tables, q, s, u, path)
     return path[: length + 1].tolist(), int(outcome)
 
 
@@ -108,9 +108,9 @@ def test_from_any_cell_the_exact_tracks_have_the_exact_lengths(name, opened, bro
 
 
 def rollout_of(problem, q, s):
-    tables = problem.tables._replace(start=s)
+    tables = problem.tables
     path = np.empty(len(tables.next_s) * tables.n_u + 2, dtype=np.int64)
-    length, outcome = rollout.follow(tables, q, int(tables.first_u[0]), path)
+    length, outcome = rollout.follow(tables, q, int(tables.starts[0]), int(tables.first_u[0]), path)
     return path[: length + 1].tolist(), outcome
 
 

@@ -6,7 +6,7 @@ from numba import njit
 
 from fastrm import GridMap, RewardMachine, compile
 from fastrm.kernels.episode import step
-from fastrm.problems.terrain import Terrain
+from fastrm.problems.terrain import survey
 
 import naive
 
@@ -32,7 +32,7 @@ def test_the_step_rule_moves_like_the_oracle_in_kernels_and_in_python():
 
 def test_distances_are_those_of_the_oracle_in_both_metrics():
     for metric in ("manhattan", "geodesic"):
-        terrain, world = Terrain.survey(ROOM, metric), naive.World(ROOM.render(), metric)
+        terrain, world = survey(ROOM, metric), naive.World(ROOM.render(), metric)
         for letter in "ab":
             distance = terrain.distance(letter)
             for s, cell in enumerate(terrain.cells.tolist()):

@@ -22,6 +22,7 @@ from fastrm.pictures.html.explain_data import (
 )
 from fastrm.pictures.html.machine_graph import machine_graph
 from fastrm.problems import Problem, check_problem
+from fastrm.worlds import GridMap
 
 SCRIPTS = (
     "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
@@ -107,7 +108,7 @@ def explain_data(
     arrays["shortest.actions"] = shortest_policy(problem, machine)
     policies["shortest"] = {"columns": len(problem.machines[machine].states)}
     return {
-        "map": {"name": _bare(problem.grid.source), **world_data(problem)},
+        "map": {"name": _bare(problem.source), **world_data(problem)},
         "machine": _machine(problem, machine),
         "gamma": gamma,
         "slip": problem.slip,
@@ -119,10 +120,12 @@ def explain_data(
 
 
 def _check_size(problem: Problem) -> None:
+    if not isinstance(problem.terrain.world, GridMap):
+        raise ConfigError(f"{problem.source}: the page shows maps; draw what was learned with Run.plot(problem)")
     pairs, rules = len(problem.terrain.cells) * problem.tables.n_u, problem.tables.reward.size
     if pairs > MOST_PAIRS or rules > MOST_RULES:
         raise ConfigError(
-            f"{problem.grid.source}: {len(problem.terrain.cells)} cells with {problem.tables.n_u} machine states are "
+            f"{problem.source}: {len(problem.terrain.cells)} cells with {problem.tables.n_u} machine states are "
             f"too many for a page (at most {MOST_PAIRS} pairs and {MOST_RULES} rules); take a smaller map or machine"
         )
 

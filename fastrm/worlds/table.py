@@ -1,0 +1,255 @@
+"""Worlds of any shape: a table of where every action leads, and what holds where.
+
+A grid is one such table, with four actions. A `TableWorld` may have 2 to 16, any number of propositions at once, and
+features of its own. Cells are numbered from 0; nothing else is known of them unless a map is given as their layout.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_known
+from fastrm.errors import MapError, printable, shown
+from fastrm.textfile import read_text
+from fastrm.worlds.grid import GridMap
+from fastrm.worlds.moves import MOST_ACTIONS
+
+Labels = Sequence[Any] | Mapping[Any, Any]
+"""What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MOST_CELLS = 10_000_000
+
+
+class TableWorld:
+    r"""A world given by tables.
+
+    Parameters
+    ----------
+    next_s : array of int, [cells, actions]
+        Where every action leads from every cell; 2 to 16 actions.
+    labels : sequence or mapping
+        The propositions that hold after a move: a set of names per cell, for moves *into* it, or a list of sets per
+        cell, one per action, for moves *out of* it. A mapping names only cells, or pairs of cell and action, where
+        something holds.
+    start : int, sequence of int, or "anywhere"
+        Where episodes begin; of several cells every episode begins in one, each as likely as the others.
+    features : mapping of str to sequence of int
+        A whole number from 0 per cell, which machines read as ``d(name)``; `closer(name)` says that it fell. Without
+        one, ``d(x)`` counts the steps to the nearest cell, or move, where proposition x holds.
+    names : sequence of str, optional
+        Names of the actions, for messages.
+    layout : GridMap, optional
+        A map whose floor cells, in reading order, are the cells of the world; pictures need one.
+    source : str
+        Where the world came from, for messages.
+
+    Raises
+    ------
+    MapError
+        Naming cell and cure when a table has holes, a label is out of reach, or something has the wrong shape.
+
+    Examples
+    --------
+    A ring of five cells on which one can go either way; gold lies on cell 3.
+
+    >>> ring = TableWorld([[(s + 1) % 5, (s - 1) % 5] for s in range(5)], {3: "gold"})
+    >>> ring
+    <TableWorld <table>: 5 cells, 2 actions, gold>
+    >>> import fastrm
+    >>> text = "start u\nsuccess done\nu -> done when gold reward 1\nu -> u otherwise reward 0"
+    >>> fastrm.compile(ring, fastrm.RewardMachine.parse(text)).shortest
+    (2,)
+    """
+
+    def __init__(
+        self,
+        next_s: Any,
+        labels: Labels,
+        start: int | Sequence[int] | str = 0,
+        features: Mapping[str, Sequence[int]] | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        layout: GridMap | None = None,
+        source: str = "<table>",
+    ) -> None:
+        self.source = source
+        self.next_s = self._moves(next_s)
+        self.n_cells, self.n_actions = self.next_s.shape
+        self.marks = self._marks(labels)
+        self.starts = self._starts(start)
+        self.features = {name: self._feature(name, column) for name, column in (features or {}).items()}
+        self.names = self._names(names)
+        self.layout = self._layout(layout)
+        for name, marks in self.marks.items():
+            if not (marks[self.next_s] if marks.ndim == 1 else marks)[self.within_reach].any():
+                raise self._fault(f"labels: no way leads from the start to {shown(name)}; open one, or remove it")
+
+    def _fault(self, message: str) -> MapError:
+        return MapError(f"{self.source}: {message}")
+
+    def _moves(self, next_s: Any) -> Array:
+        try:
+            given = np.asarray(next_s)
+        except ValueError:
+            raise self._fault("next_s: rows differ in length; give a number per cell and action") from None
+        if given.ndim != 2 or given.dtype.kind not in "iu" or not len(given):
+            raise self._fault("next_s: must be whole numbers, [cells, actions]")
+        if not 2 <= given.shape[1] <= MOST_ACTIONS or len(given) > MOST_CELLS:
+            raise self._fault(
+                f"next_s: {given.shape[0]} cells and {given.shape[1]} actions; up to {MOST_CELLS} cells and 2 to "
+                f"{MOST_ACTIONS} actions are possible"
+            )
+        holes = np.argwhere((given < 0) | (given >= len(given)))
+        if holes.size:
+            s, a = holes[0].tolist()
+            raise self._fault(
+                f"next_s: action {a} leads from cell {s} to {given[s, a]}, and cells are 0 to {len(given) - 1}; a move "
+                "that is not possible leads to the cell itself"
+            )
+        table = given.astype(np.uint32)
+        table.flags.writeable = False
+        return table
+
+    def _marks(self, labels: Labels) -> dict[str, Array]:
+        """Return per proposition, in alphabetical order, the cells or moves where it holds."""
+        if not isinstance(labels, Mapping):
+            if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != self.n_cells:
+                raise self._fault(f"labels: must be one collection of names per cell ({self.n_cells}), or a table")
+            labels = dict(self._listed(labels))
+        by_move = any(isinstance(key, tuple) for key in labels)
+        found: dict[str, Array] = {}
+        for key, named in labels.items():
+            place = self._place(key, by_move)
+            for name in [named] if isinstance(named, str) else named if isinstance(named, Collection) else [named]:
+                if not isinstance(name, str) or not NAME.fullmatch(name):
+                    raise self._fault(f"labels: {shown(name)} at {key}: must be a name such as gold")
+                shape = self.next_s.shape if by_move else self.n_cells
+                found.setdefault(name, np.zeros(shape, dtype=np.bool_))[place] = True
+        return dict(sorted(found.items()))
+
+    def _listed(self, labels: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
+        """Yield a list of labels as a table; a list in the place of a cell's names has its actions' names."""
+        if not any(isinstance(named, list) for named in labels):
+            yield from enumerate(labels)
+            return
+        for s, row in enumerate(labels):
+            if not isinstance(row, list) or len(row) != self.n_actions:
+                raise self._fault(f"labels: cell {s}: must be a list of {self.n_actions} sets of names, one per action")
+            for a, named in enumerate(row):
+                yield (s, a), named
+
+    def _place(self, key: Any, by_move: bool) -> Any:
+        numbers = key if isinstance(key, tuple) else (key,)
+        bounds = self.next_s.shape if by_move else (self.n_cells,)
+        if len(numbers) != len(bounds) or not all(_is_below(k, n) for k, n in zip(numbers, bounds, strict=True)):
+            wanted = "pairs of cell and action" if by_move else "cells"
+            raise self._fault(f"labels: {shown(key)}: must be {wanted}, each below {' and '.join(map(str, bounds))}")
+        return numbers if by_move else numbers[0]
+
+    def _starts(self, start: int | Sequence[int] | str) -> Array:
+        if start == "anywhere":
+            return np.arange(self.n_cells, dtype=np.uint32)
+        cells = list(start) if isinstance(start, list | tuple | range | np.ndarray) else [start]
+        for cell in cells or [None]:
+            if not _is_below(cell, self.n_cells):
+                raise self._fault(
+                    f"start={shown(start)}: must be 'anywhere', or one or several cells 0 to {self.n_cells - 1}"
+                )
+        return np.unique(cells).astype(np.uint32)
+
+    def _feature(self, name: str, column: Any) -> Array:
+        given = np.asarray(column)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise self._fault(f"features: {shown(name)}: must be a name such as fuel")
+        fits = given.shape == (self.n_cells,) and given.dtype.kind in "iu"
+        if not fits or given.min() < 0 or given.max() >= 2**30:
+            raise self._fault(f"features: {name}: must be a whole number from 0 per cell ({self.n_cells})")
+        return given.astype(np.int32)
+
+    def _names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        if names is None:
+            return tuple(f"action {a}" for a in range(self.n_actions))
+        listed = tuple(names) if isinstance(names, list | tuple) else ()
+        if len(listed) != self.n_actions or not all(isinstance(name, str) and name for name in listed):
+            raise self._fault(f"names={shown(names)}: must be a list of {self.n_actions} names, one per action")
+        return tuple(map(printable, listed))
+
+    def _layout(self, layout: GridMap | None) -> GridMap | None:
+        if layout is None:
+            return None
+        if not isinstance(layout, GridMap):
+            raise self._fault(f"layout={shown(layout)}: must be a GridMap")
+        floor = len(layout.floor)
+        if floor != self.n_cells:
+            raise self._fault(f"layout: {layout.source} has {floor} floor cells, and the world {self.n_cells} cells")
+        return layout
+
+    @cached_property
+    def within_reach(self) -> Array:
+        """Mark the cells, [cells], that episodes can come to."""
+        seen = np.zeros(self.n_cells, dtype=np.bool_)
+        frontier = self.starts
+        while frontier.size:
+            seen[frontier] = True
+            reached = np.unique(self.next_s[frontier])
+            frontier = reached[~seen[reached]]
+        return seen
+
+    def __repr__(self) -> str:
+        labels = ", ".join(self.marks) or "no labels"
+        return f"<TableWorld {self.source}: {self.n_cells} cells, {self.n_actions} actions, {labels}>"
+
+    def to_json(self) -> str:
+        """Return the world as text, which `from_json` reads; worlds that are equal have equal texts."""
+        places = {name: np.argwhere(marks).tolist() for name, marks in self.marks.items()}
+        told = {
+            "next_s": self.next_s.tolist(),
+            "labels": {name: [p if len(p) > 1 else p[0] for p in found] for name, found in places.items()},
+            "start": self.starts.tolist(),
+            "features": {name: column.tolist() for name, column in sorted(self.features.items())},
+            "names": list(self.names),
+            "layout": None if self.layout is None else self.layout.render(),
+        }
+        return json.dumps(told, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "<table>") -> TableWorld:
+        """Read a world from the text of `to_json`."""
+        fault = MapError(f"{source}: is no world; TableWorld.save writes one")
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError):
+            raise fault from None
+        if not isinstance(told, dict) or "next_s" not in told or not isinstance(told.get("labels", {}), dict):
+            raise fault
+        for name in told:
+            check_known(name, ("next_s", "labels", "start", "features", "names", "layout"))
+        labels: dict[Any, list[str]] = {}
+        for name, places in told.pop("labels", {}).items():
+            for place in places if isinstance(places, list) else [places]:
+                labels.setdefault(tuple(place) if isinstance(place, list) else place, []).append(name)
+        layout = told.pop("layout", None)
+        grid = None if layout is None else GridMap.parse(layout, f"{source}: layout")
+        return cls(labels=labels, layout=grid, source=source, **told)
+
+    def save(self, path: str | Path) -> None:
+        """Write the world to a file that `load` reads."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> TableWorld:
+        """Read a world that `save` wrote; nothing in the file is executed."""
+        return cls.from_json(read_text(path, MapError), printable(str(path)))
+
+
+def _is_below(value: object, bound: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < bound)

@@ -1,0 +1,199 @@
+"""Worlds given by tables: learners equal the oracle there, and known worlds have their known values."""
+
+import random
+
+import numpy as np
+import pytest
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+from gymnasium.envs.toy_text.taxi import TaxiEnv
+
+import fastrm
+from fastrm.learners import Batch, registry
+
+import naive
+from compare import assert_equal
+
+MACHINE = {
+    "states": ["u0", "u1"],
+    "start": "u0",
+    "success": ["done"],
+    "failure": ["lost"],
+    "edges": [
+        ("u0", ("and", ("prop", "a"), ("not", ("prop", "b"))), "u1", ("num", 0.5)),
+        ("u0", "otherwise", "u0", ("neg", ("d", "a"))),
+        ("u1", ("and", ("prop", "b"), ("not", ("prop", "c"))), "done", ("num", 10)),
+        ("u1", ("prop", "c"), "lost", ("num", -1)),
+        ("u1", "otherwise", "u1", ("num", 0)),
+    ],
+    "score": "task",
+    "potential": 0.0,
+}
+TEXT = """
+states u0 u1
+start u0
+success done
+failure lost
+u0 -> u1   when a & !b reward 0.5
+u0 -> u0   otherwise   reward -d(a)
+u1 -> done when b & !c reward 10
+u1 -> lost when c      reward -1
+u1 -> u1   otherwise   reward 0
+"""
+
+
+def random_tables(seed):
+    """Make a random table whose cells hold up to three labels at once, one way in a circle always being open."""
+    draw = random.Random(seed)
+    n_s, n_a = draw.randint(5, 9), draw.choice([2, 3, 5, 8, 16])
+    next_s = [[(s + 1) % n_s, *(draw.randrange(n_s) for _ in range(n_a - 1))] for s in range(n_s)]
+    labels = [{name for name in "abc" if draw.random() < 0.25} for _ in range(n_s)]
+    labels[:3] = {"a"}, {"b"}, labels[2] | {"c"}
+    return next_s, labels, sorted(draw.sample(range(n_s), draw.randint(1, 3)))
+
+
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
+def test_learners_equal_the_oracle_on_random_tables(algo):
+    for seed in range(12):
+        next_s, labels, starts = random_tables(seed)
+        world = fastrm.TableWorld(next_s, labels, start=starts)
+        problem = fastrm.compile(world, fastrm.RewardMachine.parse(TEXT), slip=0.25)
+        oracle = naive.LEARNERS[algo](
+            naive.TableWorld(next_s, labels, starts), [MACHINE], seed, slip=0.25, limit=25, tick=37, window=5
+        )
+        batch = Batch(
+            problem, algo, steps=300, seeds=[seed], episode_limit=25, tick=37, window=5, optimum=[1.0], episodes=True
+        )
+        batch.advance(300)
+        assert_equal(oracle.run(300), batch)
+
+
+def value_iteration(table, gamma):
+    """Return the optimal values of a table of Gymnasium, {s: {a: [(probability, s', reward, is_over)]}}."""
+    value = np.zeros(len(table))
+    for _ in range(5000):
+        worth = [
+            max(sum(p * (r + gamma * (0.0 if over else value[s])) for p, s, r, over in table[x][a]) for a in table[x])
+            for x in range(len(table))
+        ]
+        if np.abs(worth - value).max() < 1e-15:
+            break
+        value = np.array(worth)
+    return value
+
+
+def test_taxi_has_the_values_of_plain_value_iteration_and_learners_reach_them():
+    env = TaxiEnv()
+    next_s, labels = np.zeros((500, 6), dtype=int), {}
+    for s, actions in env.P.items():
+        for a, [(_, there, reward, over)] in actions.items():
+            next_s[s, a] = there
+            if over or reward == -10:
+                labels[s, a] = "delivered" if over else "illegal"
+    starts = np.flatnonzero(env.initial_state_distrib).tolist()
+    world = fastrm.TableWorld(next_s, labels, starts, names=["south", "north", "east", "west", "pick up", "drop off"])
+    machine = fastrm.RewardMachine.parse(
+        "start u\nsuccess done\nu -> done when delivered reward 20\n"
+        "u -> u when illegal reward -10\nu -> u otherwise reward -1"
+    )
+    problem = fastrm.compile(world, machine)
+    best = fastrm.solve(problem, gamma=0.95)
+    assert np.abs(best.value[:, 0] - value_iteration(env.P, 0.95)).max() <= 1e-10
+    run = fastrm.train(problem, "qrm", steps=1_000_000, q_init=20.0, gamma=0.95)
+    assert run.solved and run.greedy_length == best.length == problem.shortest[0]
+    lengths = [problem.from_start(s).shortest[0] for s in problem.starts]
+    assert np.mean(lengths) == problem.shortest[0] and len(set(lengths)) > 10
+
+
+def test_frozen_lake_is_a_grid_with_slip_and_has_the_values_of_plain_value_iteration():
+    lake = FrozenLakeEnv(map_name="4x4")
+    rows = ["".join(tile.decode() for tile in row) for row in lake.desc]
+    walled = ["X" * 6, *(f"X{row}X" for row in rows), "X" * 6]
+    text = "\n".join(walled).replace("S", "A").replace("F", " ").replace("H", "h").replace("G", "g")
+    machine = fastrm.RewardMachine.parse(
+        "start u\nsuccess done\nfailure drowned\nu -> done when g reward 1\n"
+        "u -> drowned when h reward 0\nu -> u otherwise reward 0"
+    )
+    problem = fastrm.compile(fastrm.GridMap.parse(text), machine, slip=2 / 3)
+    best, expected = fastrm.solve(problem, gamma=0.95), value_iteration(lake.P, 0.95).reshape(4, 4)
+    for (row, column), value in zip(problem.terrain.cells.tolist(), best.value[:, 0], strict=True):
+        if rows[row - 1][column - 1] in "SF":
+            assert abs(value - expected[row - 1, column - 1]) <= 1e-10
+    run = fastrm.train(
+        problem, "qrm", steps=2_000_000, gamma=0.95, q_init=0.0, alpha="harmonic(0.5, 20000)", epsilon=0.3
+    )
+    learned = run.q[problem.start, 0].max()
+    assert abs(learned - best.value[problem.start, 0]) < 0.1 * best.value[problem.start, 0]
+
+
+def test_a_world_with_eight_directions_is_drawn_on_its_layout(tmp_path):
+    world = eight_directions(fastrm.GridMap.generate("1a1b", size=9, seed=1))
+    problem = fastrm.compile(world, fastrm.task("a-b"))
+    run = fastrm.train(problem, "crm", steps=50_000)
+    assert run.solved and run.greedy_length < fastrm.compile(world.layout, fastrm.task("a-b")).shortest[0]
+    for picture in (run.plot(problem), problem._repr_html_(), run._repr_html_(), world.layout.plot()):
+        assert picture
+
+
+def eight_directions(grid):
+    """Make the world of a map on which one can also move diagonally."""
+    number = {cell: s for s, cell in enumerate(grid.floor)}
+    offsets = [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)]
+    next_s = [[number.get((r + i, c + j), s) for i, j in offsets] for (r, c), s in number.items()]
+    labels = {number[cell]: letter for letter, cells in grid.objects.items() for cell in cells}
+    return fastrm.TableWorld(next_s, labels, start=number[grid.start], layout=grid)
+
+
+RING = [[1, 2], [2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"next_s": [[1, 2], [2, -1], [0, 1]]}, "next_s: action 1 leads from cell 1 to -1, and cells are 0 to 2"),
+        ({"next_s": [[1, 2], [2, 7], [0, 1]]}, "action 1 leads from cell 1 to 7"),
+        ({"next_s": [[1, 2], [2]]}, "next_s: rows differ in length"),
+        ({"next_s": [[0], [0]]}, "2 cells and 1 actions; up to"),
+        ({"next_s": [[0.5, 1]]}, "next_s: must be whole numbers"),
+        ({"labels": [{"a"}, set()]}, r"labels: must be one collection of names per cell \(3\)"),
+        ({"labels": {5: "a"}}, "labels: 5: must be cells, each below 3"),
+        ({"labels": {(0, 2): "a"}}, r"labels: \(0, 2\): must be pairs of cell and action, each below 3 and 2"),
+        ({"labels": {0: "a b"}}, "labels: 'a b' at 0: must be a name such as gold"),
+        ({"next_s": [[0, 1], [1, 0], [2, 2]], "labels": {2: "a"}}, "labels: no way leads from the start to 'a'"),
+        ({"start": 3}, "start=3: must be 'anywhere', or one or several cells 0 to 2"),
+        ({"start": []}, "start="),
+        ({"features": {"fuel": [1, 2]}}, r"features: fuel: must be a whole number from 0 per cell \(3\)"),
+        ({"features": {"fuel": [1, 2, -1]}}, "features: fuel"),
+        ({"names": ["left"]}, "names=.*must be a list of 2 names, one per action"),
+        ({"layout": fastrm.GridMap.generate("1a", size=5)}, "layout: .* has 9 floor cells, and the world 3 cells"),
+    ],
+)
+def test_bad_worlds_are_refused_in_one_line(arguments, message):
+    with pytest.raises(fastrm.MapError, match=message) as caught:
+        fastrm.TableWorld(**{"next_s": RING, "labels": {2: "a"}, **arguments})
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_table_cannot_answer_is_refused_in_one_line(tmp_path):
+    problem = fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("a"))
+    with pytest.raises(fastrm.MapError, match="this world has no layout, so it cannot be drawn"):
+        fastrm.train(problem, steps=1000).plot(problem)
+    with pytest.raises(fastrm.ConfigError, match="a TableWorld has its own; give start to TableWorld"):
+        fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("a"), start="anywhere")
+    with pytest.raises(fastrm.MachineError, match="this world offers a"):
+        fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("b"))
+
+
+def test_a_world_is_saved_and_read_back_and_its_features_are_read(tmp_path):
+    world = fastrm.TableWorld(RING, {(0, 1): ["a", "b"], (1, 0): "b"}, [0, 1], {"fuel": [3, 1, 0]}, ["on", "back"])
+    world.save(tmp_path / "ring.json")
+    again = fastrm.TableWorld.load(tmp_path / "ring.json")
+    assert again.to_json() == world.to_json() and again.names == ("on", "back")
+    machine = fastrm.RewardMachine.parse(
+        "start u\nsuccess done\nu -> done when a & b reward 1\nu -> u otherwise reward -d(fuel)"
+    )
+    problem = fastrm.compile(again, machine)
+    assert {problem.step(0, 0, 0).reward, problem.step(1, 0, 0).reward} == {-1.0, 0.0}
+    assert problem.step(0, 0, 1).is_success and problem.shortest == (1.5,)
+    (tmp_path / "bad.json").write_text('{"next_s": [[0, 1], [1, 0]], "labels": {"a": [[0, 9]]}}')
+    with pytest.raises(fastrm.MapError, match=r"bad\.json: labels: \(0, 9\)"):
+        fastrm.TableWorld.load(tmp_path / "bad.json")
