@@ -21,6 +21,7 @@ from fastrm.learners import registry
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
+from fastrm.learners.warm_start import check_warm_starts
 from fastrm.problems import Problem, check_problem, mean_length
 from fastrm.schedules import GRID, final, value_at
 from fastrm.worlds import Cell
@@ -61,8 +62,8 @@ class Batch:
             self.setting = self.setting._replace(far=True)
         self.start(seeds)
 
-    def start(self, seeds: Sequence[int]) -> None:
-        """Begin anew with these seeds."""
+    def start(self, seeds: Sequence[int], warm_start: object = None) -> None:
+        """Begin anew with these seeds; `warm_start` is a run, or one for each, whose values they begin with."""
         for seed in seeds:
             check_whole("seed", seed, 0, 2**64 - 1)
         self.seeds, self.done = [int(seed) for seed in seeds], 0
@@ -71,6 +72,8 @@ class Batch:
         begin(agents, self.setting.tasks, self.problem.tables.starts)
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
         self.state = State(agents, self._blank_log(self.steps if self.episodes else 0), q, own)
+        for i, values in enumerate(check_warm_starts(self.problem, self.learner, warm_start, len(self.seeds)) or ()):
+            self.learner.put(self.problem, self.state, i, values)
 
     def _settle(self) -> Setting:
         """Put together what stays the same."""
@@ -154,6 +157,7 @@ class Batch:
             reward=log.reward[i],
             completions=log.completions[i],
             episodes=log.episodes[i],
+            states=self.problem.states,
             q=values.q,
             more=values.more,
             greedy_paths=paths,

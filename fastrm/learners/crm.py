@@ -44,6 +44,10 @@ class Crm:
         """Return run i's table without terminals and padding."""
         return Values(by_column(state.q[i], problem.tables.n_u))
 
+    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+        """Begin with a table that was learned."""
+        state.q[i, ..., : problem.tables.n_u] = values.q.transpose(0, 2, 1)
+
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
         length, outcome = rollout.follow(problem.tables, values.q, s, u, path)

@@ -45,5 +45,10 @@ class DoubleQ(Qrm):
         first, second = (table[: problem.tables.n_u].swapaxes(0, 1).copy() for table in state.q[i])
         return Values((first + second) / 2, {"first": first, "second": second})
 
+    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+        """Begin with two tables that were learned, or twice with the one of another learner."""
+        for table, name in zip(state.q[i], ("first", "second"), strict=True):
+            table[: problem.tables.n_u] = values.more.get(name, values.q).swapaxes(0, 1)
+
 
 LEARNER = DoubleQ()

@@ -61,6 +61,12 @@ class Hrm:
         more = {"controller": own.controller[i].copy(), "first_option": own.options.first}
         return Values(by_column(state.q[i], len(own.options.owner)), more)
 
+    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+        """Begin with options and a controller that were learned."""
+        own: Hierarchy = state.own
+        state.q[i, ..., : len(own.options.owner)] = values.q.transpose(0, 2, 1)
+        own.controller[i] = values.more["controller"]
+
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best option from where it begins until its machine state is left."""
         more = values.more

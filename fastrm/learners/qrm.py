@@ -43,6 +43,10 @@ class Qrm:
         """Return run i's table without terminals."""
         return Values(state.q[i, : problem.tables.n_u].swapaxes(0, 1).copy())
 
+    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+        """Begin with a table that was learned."""
+        state.q[i, : problem.tables.n_u] = values.q.swapaxes(0, 1)
+
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
         length, outcome = rollout.follow(problem.tables, values.q, s, u, path)

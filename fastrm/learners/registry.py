@@ -62,6 +62,9 @@ class Learner(Protocol):
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return what run i has learned."""
 
+    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+        """Let run i begin with values that some run learned: the inverse of `values`, for warm starts alone."""
+
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Write the cells that the greedy policy visits from cell s, column u on into `path`.
 

@@ -49,6 +49,8 @@ class Run:
     """Episodes that completed the task so far, [tick]."""
     episodes: Array
     """Episodes that ended so far, [tick]."""
+    states: tuple[tuple[int, str], ...]
+    """Machine and name of every machine state, as in `Problem.states`."""
     q: Array
     """Learned values: [cell, machine state, action], for HRM [cell, option, action]."""
     more: Mapping[str, Array]

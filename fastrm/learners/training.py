@@ -13,6 +13,7 @@ from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.learners.batch import Batch
 from fastrm.learners.runs import Run
+from fastrm.learners.warm_start import check_warm_starts
 from fastrm.problems import Problem
 from fastrm.resources import usable_memory
 
@@ -32,6 +33,7 @@ def train(
     shaping: bool = False,
     optimum: Sequence[float] | None = None,
     episodes: bool = False,
+    warm_start: Run | None = None,
     config: LearnerConfig | None = None,
     **settings: Any,
 ) -> Run:
@@ -54,6 +56,9 @@ def train(
         with `score own` that earn no reward per step are scored by totals; see `fastrm.exact.score_units`.
     episodes : bool
         Keep reward and length of every episode.
+    warm_start : Run, optional
+        Begin with the values that another run learned, on a problem with the same cells, actions and machine states;
+        values of a state go to the state of the same name.
     config : LearnerConfig, optional
         The learner's settings.
     **settings
@@ -79,8 +84,8 @@ def train(
     True
     """
     return train_many(
-        problem, algo, steps=steps, seeds=[seed], shaping=shaping, optimum=optimum, episodes=episodes, config=config,
-        **settings,
+        problem, algo, steps=steps, seeds=[seed], shaping=shaping, optimum=optimum, episodes=episodes,
+        warm_start=warm_start, config=config, **settings,
     )[0]  # fmt: skip
 
 
@@ -93,6 +98,7 @@ def train_many(
     shaping: bool = False,
     optimum: Sequence[float] | None = None,
     episodes: bool = False,
+    warm_start: Run | Sequence[Run] | None = None,
     config: LearnerConfig | None = None,
     **settings: Any,
 ) -> list[Run]:
@@ -110,6 +116,8 @@ def train_many(
         Environment steps of each run.
     seeds : sequence of int
         Seeds of the runs, each below 2^64.
+    warm_start : Run or sequence of Run, optional
+        A run that all begin with, or one for each seed.
     shaping, optimum, episodes, config, **settings
         As for `train`.
 
@@ -132,7 +140,7 @@ def train_many(
     """
     return list(
         trained(
-            problem, algo, seeds=seeds, are_kept=True,
+            problem, algo, seeds=seeds, are_kept=True, warm_start=warm_start,
             steps=steps, shaping=shaping, optimum=optimum, episodes=episodes, config=config, **settings,
         )
     )  # fmt: skip
@@ -146,6 +154,7 @@ def trained(
     room: int | None = None,
     are_kept: bool = False,
     between: Callable[[float], None] | None = None,
+    warm_start: Run | Sequence[Run] | None = None,
     **request: Any,
 ) -> Iterator[Run]:
     """Yield the runs of all seeds, so many learning side by side as there is room for; see `train` for the others.
@@ -165,11 +174,14 @@ def trained(
     if not len(seeds):
         raise ConfigError("seeds=[]: give at least one seed")
     batch = Batch(problem, algo, seeds=(), **request)
+    if isinstance(warm_start, Sequence):
+        check_warm_starts(batch.problem, batch.learner, warm_start, len(seeds))
     at_once = _seeds_at_once(batch.bytes_per_seed, room, len(seeds) if are_kept else 1)
     for seed in seeds:
         check_whole("seed", seed, 0, 2**64 - 1)
     for k in range(0, len(seeds), at_once):
-        batch.start(seeds[k : k + at_once])
+        last = k + at_once
+        batch.start(seeds[k:last], warm_start[k:last] if isinstance(warm_start, Sequence) else warm_start)
         piece = max(1, PIECE_STEPS // len(batch.seeds))
         while batch.done < batch.steps:  # Ctrl-C is noticed in between
             begun = time.perf_counter()

@@ -1,0 +1,54 @@
+"""Warm starts: a run begins with what another has learned, its columns matched by machine state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastrm.errors import ConfigError, shown
+from fastrm.learners import registry
+from fastrm.learners.registry import Learner, Values
+from fastrm.learners.runs import Run
+from fastrm.problems import Problem
+
+
+def check_warm_starts(problem: Problem, learner: Learner, given: object, n: int) -> list[Values] | None:
+    """Return what each of n runs begins with, None where they begin anew.
+
+    `given` is a run for all of them, or a list with a run for each.
+
+    Raises
+    ------
+    ConfigError
+        When it is neither, or when what was learned does not fit the problem or the learner.
+    """
+    if given is None:
+        return None
+    runs = [given] * n if isinstance(given, Run) else given
+    if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs) or len(runs) != n:
+        raise ConfigError(f"warm_start={shown(given)}: must be a Run, or a list with a Run for each seed")
+    if not hasattr(learner, "put"):
+        raise ConfigError(f"warm_start: {learner.name} has no 'put', so it cannot begin with what was learned")
+    return [_fitted(problem, learner, run) for run in runs]
+
+
+def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:
+    """Return what a run learned with the columns in the order of a problem's states."""
+    cells, actions = problem.tables.next_s.shape
+    if (run.q.shape[0], run.q.shape[2]) != (cells, actions):
+        raise ConfigError(
+            f"warm_start: the run has values of {run.q.shape[0]} cells and {run.q.shape[2]} actions, and the problem "
+            f"has {cells} and {actions}"
+        )
+    if sorted(run.states) != sorted(problem.states):
+        names = [", ".join(name for _, name in states) for states in (run.states, problem.states)]
+        raise ConfigError(f"warm_start: the run has values of the states {names[0]}, and the problem has {names[1]}")
+    source = registry.find(run.algo)
+    if source.name == learner.name and run.states == problem.states:
+        return Values(run.q, run.more)
+    if not (source.per_state and learner.per_state):
+        raise ConfigError(
+            f"warm_start: {source.name} and {learner.name} do not keep the same kind of values; begin with a run of "
+            f"{learner.name} on a problem with the same states in the same order"
+        )
+    column = {state: k for k, state in enumerate(run.states)}
+    return Values(run.q[:, [column[state] for state in problem.states]])

@@ -1,0 +1,48 @@
+"""Warm starts: a run begins with what another has learned."""
+
+import numpy as np
+import pytest
+
+import fastrm
+from fastrm.learners import registry
+
+GRID = fastrm.GridMap.generate("1a1b", size=9, seed=1)
+PROBLEM = fastrm.compile(GRID, fastrm.task("a-b"))
+
+
+@pytest.mark.parametrize("algo", registry.BUILT_IN)
+def test_a_run_that_begins_with_what_another_learned_has_its_values_before_the_first_step(algo):
+    source = fastrm.train(PROBLEM, algo, steps=20_000)
+    batch = fastrm.learners.Batch(PROBLEM, algo, steps=1000, seeds=())
+    batch.start([1, 2], source)
+    for i in range(2):
+        assert batch.values(i).q.tobytes() == source.q.tobytes()
+        assert all(batch.values(i).more[name].tobytes() == source.more[name].tobytes() for name in source.more)
+
+
+def test_columns_are_matched_by_machine_state_and_learners_of_one_kind_take_each_other_s_values():
+    text = "states {}\nstart u0\nsuccess done\nu0 -> u1 when a reward 0\nu0 -> u0 otherwise reward 0\n"
+    text += "u1 -> done when b reward 1\nu1 -> u1 otherwise reward 0\n"
+    here, there = (fastrm.RewardMachine.parse(text.format(states)) for states in ("u0 u1", "u1 u0"))
+    source = fastrm.train(fastrm.compile(GRID, here), "crm", steps=50_000)
+    swapped = fastrm.compile(GRID, there)
+    run = fastrm.train(swapped, "qrm", steps=1, warm_start=source, alpha=0.0)
+    assert run.q.tobytes() == np.ascontiguousarray(source.q[:, ::-1]).tobytes() and run.solved
+    many = fastrm.train_many(swapped, "sarsa", steps=1, seeds=[3, 4], warm_start=[source, run], alpha=0.0)
+    assert many[0].q.tobytes() == many[1].q.tobytes() == run.q.tobytes()
+
+
+def test_warm_starts_of_another_shape_are_refused_in_one_line():
+    source = fastrm.train(PROBLEM, "crm", steps=1000)
+    larger = fastrm.compile(fastrm.GridMap.generate("1a1b", size=11, seed=1), fastrm.task("a-b"))
+    cases = [
+        (larger, "crm", source, "values of 49 cells and 4 actions, and the problem has 81 and 4"),
+        (fastrm.compile(GRID, fastrm.task("a")), "crm", source, "states u0, u1, and the problem has u0"),
+        (PROBLEM, "hrm", source, "crm and hrm do not keep the same kind of values"),
+        (PROBLEM, "crm", source.q, "must be a Run, or a list with a Run for each seed"),
+        (PROBLEM, "crm", [source, source], "must be a Run, or a list with a Run for each seed"),
+    ]
+    for problem, algo, given, message in cases:
+        with pytest.raises(fastrm.ConfigError, match=message) as caught:
+            fastrm.train(problem, algo, steps=10, warm_start=given)
+        assert "\n" not in str(caught.value)
