@@ -24,17 +24,16 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError
-from fastrm.exact import as_float, critical_reward, value_range
-from fastrm.experiments.experiment import Experiment, critical_factor
+from fastrm.exact import value_range
+from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.methods import Method
 from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
+from fastrm.experiments.task_texts import Machines, machines_of, rotation_of
 from fastrm.learners import registry
-from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
+from fastrm.machines import KINDS, RewardMachine
 from fastrm.problems import Metric, Problem, compile
 from fastrm.resources import remember
 from fastrm.worlds import GridMap, generate_grid
-
-Machines = dict[str, list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -74,13 +73,13 @@ class Plan:
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
         tasks: list[tuple[str, Machines]] = [
-            (task, {kind: _machines(experiment, task, kind, grids) for kind in KINDS if kind in wanted})
+            (task, {kind: machines_of(experiment, task, kind, grids) for kind in KINDS if kind in wanted})
             for task in experiment.tasks
         ]
         for name in experiment.machine_files:
             tasks.append((Path(name).stem, {"": [[RewardMachine.load(name).write()]]}))
         if experiment.rotate:
-            tasks = [_rotation(tasks)]
+            tasks = [rotation_of(tasks)]
         settings = asdict(experiment)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
@@ -245,40 +244,6 @@ class Plan:
         texts = self.grids[grid][2], *self.machines(grid, task, method)
         rest = self.metric, self.slip, self.steps, self.stream(grid, seed)
         return _hash(*texts, json.dumps(rest), self.identities[method])[:16]
-
-
-def _machines(experiment: Experiment, task: str, kind: Kind, grids: Sequence[tuple[str, str, str]]) -> list[list[str]]:
-    """Build the machine of a task: one for all maps, or one per map where the reward depends on it."""
-
-    def build(terminal: float | None) -> RewardMachine:
-        return build_task(task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale)
-
-    reward = experiment.terminal_rewards.get(kind)
-    if not isinstance(reward, str):
-        return [[build(reward).write()]]
-    if experiment.slip:
-        raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is for moves that do not slip; give a number")
-    texts = []
-    for _, _, text in grids:
-        problem = compile(GridMap.parse(text), build(0.0), experiment.profile, experiment.metric)
-        critical = as_float(critical_reward(problem, experiment.learner.gamma))
-        if math.isinf(critical):
-            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")
-        factor = critical_factor(reward) or 1.0
-        if critical == 0 != factor - 1.0:
-            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of task {task} is 0; give a number")
-        texts.append([build(critical + (factor - 1.0) * abs(critical)).write()])
-    return texts
-
-
-def _rotation(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
-    """Join tasks into one that plays their machines in turn."""
-    joined: Machines = {}
-    for kind in tasks[0][1]:
-        texts = [machines[kind] for _, machines in tasks]
-        joined[kind] = [[machine for text in together for machine in text] for together in zip(*texts, strict=True)]
-    names = [name for name, _ in tasks]
-    return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
 @remember()
