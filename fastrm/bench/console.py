@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +96,27 @@ def counted(count: int, noun: str) -> str:
     return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
 
 
+def shape_in_words(maps: int, tasks: int, methods: int, sweep: Mapping[str, Sequence[Any]], seeds: int) -> str:
+    """Say how many runs an experiment has along each of its axes.
+
+    >>> shape_in_words(3, 1, 2, {"alpha": [0.1, 0.5]}, 5)
+    '3 maps x 1 task x 2 methods x 2 values of alpha x 5 seeds'
+    """
+    swept = (f"{spaced(len(values))} value{'s' * (len(values) > 1)} of {name}" for name, values in sweep.items())
+    first = counted(maps, "map"), counted(tasks, "task"), counted(methods, "method")
+    return " x ".join((*first, *swept, counted(seeds, "seed")))
+
+
+def words_of(values: Sequence[float | str]) -> str:
+    """List values of a setting.
+
+    >>> words_of([0.5, 1.0]), words_of(["0.1", "linear(1, 0.1, 5000)"])
+    ('0.5, 1', '0.1; linear(1, 0.1, 5000)')
+    """
+    words = [value if isinstance(value, str) else f"{value:.12g}" for value in values]
+    return ("; " if any("," in word for word in words) else ", ").join(words)
+
+
 def new_table(title: str, *columns: str) -> Table:
     """Make a table: the first column and columns of words on the left, numbers on the right."""
     from rich.table import Table
@@ -116,7 +137,7 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
 
 
 def print_summary(results: Results) -> None:
-    """Print medians per setup, task and method."""
+    """Print medians per setup, task, swept setting and method."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -131,6 +152,7 @@ def print_summary(results: Results) -> None:
         "medians; shortest: share of runs that end with a shortest path",
         "setup",
         "task",
+        *results.swept,
         "method",
         "runs",
         *more,
@@ -138,15 +160,18 @@ def print_summary(results: Results) -> None:
         "to 90 %",
         "shortest",
     )
-    where = list(zip(*(results[name].tolist() for name in ("setup", "task", "label")), strict=True))
+    names = ("setup", "task", *results.swept, "label")
+    for column in table.columns[2 : 2 + len(results.swept)]:
+        column.no_wrap, column.justify = False, "left"  # a schedule is long, and gives way to numbers
+    where = list(zip(*(results[name].tolist() for name in names), strict=True))
     failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
     for row in results.summary():
-        key = row["setup"], row["task"], row["label"]
+        key = tuple(row[name] for name in names)
         count = [str(failures[key])] if more else []
         figures = ("-", "-", "-") if not row["runs"] else (
             show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
         )  # fmt: skip
-        table.add_row(*(escape(printable(name)) for name in key), str(row["runs"]), *count, *figures)
+        table.add_row(*(escape(printable(words_of([name]))) for name in key), str(row["runs"]), *count, *figures)
     console.print(table)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrm.bench.console import counted, print_json, print_pairs, spaced
+from fastrm.bench.console import counted, print_json, print_pairs, shape_in_words, spaced, words_of
 from fastrm.bench.progress import duration
 from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, printable
@@ -29,6 +29,8 @@ class Forecast:
     maps: tuple[str, ...]
     tasks: tuple[str, ...]
     methods: tuple[str, ...]
+    sweep: dict[str, tuple[float | str, ...]]
+    """Values of swept settings."""
     seeds: int
     steps: int
     """Steps of a run."""
@@ -70,6 +72,7 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
         maps=tuple(f"{setup} {name}" for setup, name, _ in plan.grids),
         tasks=tuple(name for name, _ in plan.tasks),
         methods=tuple(method.label for method in plan.methods),
+        sweep={name: tuple(plan.values(name)) for name in plan.swept},
         seeds=plan.seeds,
         steps=plan.steps,
         runs=runs,
@@ -87,9 +90,9 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
         print_json(found[0] if len(found) == 1 else found)
         return
     for one in found:
-        names = (one.maps, "map"), (one.tasks, "task"), (one.methods, "method"), (range(one.seeds), "seed")
-        whole = math.prod(len(items) for items, _ in names)
-        shape = " x ".join(counted(len(items), noun) for items, noun in names)
+        sizes = len(one.maps), len(one.tasks), len(one.methods)
+        whole = math.prod((*sizes, *map(len, one.sweep.values()), one.seeds))
+        shape = shape_in_words(*sizes, one.sweep, one.seeds)
         sys.stdout.write(f"{printable(one.name)}: {shape} = {counted(whole, 'run')}\n")
         part = {} if one.runs == whole else {"shard": f"{spaced(one.runs)} of these runs"}
         lines = {
@@ -101,6 +104,7 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
             "maps": ", ".join(one.maps if len(one.maps) <= 8 else [*one.maps[:4], "...", *one.maps[-2:]]),
             "tasks": ", ".join(one.tasks),
             "methods": ", ".join(one.methods),
+            **{name: words_of(values) for name, values in one.sweep.items()},
         }
         print_pairs(part | lines)
 

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.commands import MODULE, SCRIPT
-from fastrm.bench.console import add_json, counted, print_json, print_pairs, spaced, state_of
+from fastrm.bench.console import (
+    add_json,
+    counted,
+    print_json,
+    print_pairs,
+    shape_in_words,
+    spaced,
+    state_of,
+    words_of,
+)
 from fastrm.errors import printable
 
 if TYPE_CHECKING:
@@ -49,6 +58,7 @@ def as_dict(results: Results) -> dict[str, Any]:
         "maps": [{"setup": setup, "name": name} for setup, name, _ in plan.grids],
         "tasks": plan.values("task"),
         "methods": plan.values("label"),
+        "sweep": dict(plan.sweep),
         "variables": {name: str(column.dtype) for name, column in results.columns.items()},
         "failed": [
             {"run": run, "error": error}
@@ -63,6 +73,8 @@ def in_words(results: Results) -> dict[str, str]:
     about, plan = results.attributes, results.plan
     failed = results["error"] != ""
     tick = plan.learner.tick
+    maps, tasks, methods, _, seeds = plan.shape
+    shape = shape_in_words(maps, tasks, methods, dict(plan.sweep), seeds)
     ticks = f"{spaced(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {spaced(tick)}")
     found = {
         "what": state_of(results),
@@ -70,13 +82,11 @@ def in_words(results: Results) -> dict[str, str]:
         "command": _command(_text(about, "command")),
         "versions": _versions(about),
         "machine": _machine(_read(about.get("machine", ""))),
-        "shape": " x ".join(
-            counted(count, noun) for count, noun in zip(plan.shape, ("map", "task", "method", "seed"), strict=True)
-        )
-        + f"; {spaced(plan.steps)} steps a run, {ticks} steps",
+        "shape": f"{shape}; {spaced(plan.steps)} steps a run, {ticks} steps",
         "setups": ", ".join(_different(plan.values("setup"))),
         "tasks": ", ".join(plan.values("task")),
         "methods": ", ".join(plan.values("label")),
+        **{name: words_of(plan.values(name)) for name in plan.swept},
         "failed": "none",
     }
     if failed.any():

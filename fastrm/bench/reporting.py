@@ -75,13 +75,15 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
         say(str(problem))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(method.optimism is not None for method in results.plan.methods):
+        if results.swept:  # claims and findings are about one value of a setting
+            path = None
+        elif any(method.optimism is not None for method in results.plan.methods):
             path, findings = folder / "findings.md", "".join(tables(results))
             path.write_text(findings)
         else:
             path, claims = folder / "claims.md", judge(results)
             path.write_text(claims_as_markdown([Judged(str(results.path), results.complete, claims)]))
-        files.append(path)
+        files += [path] if path else []
         if is_whole:  # else there are no curves
             files.append(folder / PAGE)
             page = report_page(

@@ -118,13 +118,17 @@ def _short(number: float) -> str:
 
 
 def log_path(plan: Plan, run: int, folder: Path) -> Path:
-    """Return where the log of a run goes: algorithm / task / map / seed, algorithms named as published."""
-    grid, task, method, seed = plan.coordinates(run)
-    label = plan.methods[method].label
+    """Return where the log of a run goes: algorithm / settings / task / map / seed, algorithms named as published.
+
+    Only swept settings have a folder of their own.
+    """
+    grid, task, method, variant, seed = plan.coordinates(run)
+    label, config = plan.methods[method].label, plan.variants[variant]
     setup, name, _ = plan.grids[grid]
     where = name if name == setup else f"{setup}-{name}"
     name_of_task = quote(plan.tasks[task][0], safe="+,{}!() ")  # | and * are not for file names
-    return folder / PUBLISHED_NAMES.get(label, label) / name_of_task / where / str(seed) / MONITOR_FILE
+    settings = [quote(f"{name}={getattr(config, name)}", safe="=(), ") for name in plan.swept]
+    return folder.joinpath(PUBLISHED_NAMES.get(label, label), *settings, name_of_task, where, str(seed), MONITOR_FILE)
 
 
 def write_log(plan: Plan, run: int, folder: Path) -> bool:
@@ -139,7 +143,7 @@ def write_log(plan: Plan, run: int, folder: Path) -> bool:
     try:
         if path.is_file() and _first_line(path) == f"# {json.dumps({**about, 't_start': 0.0}, sort_keys=True)}":
             return False
-        grid, task, method, _ = plan.coordinates(run)
+        grid, task, method, _, _ = plan.coordinates(run)
         ones = [1.0] * len(plan.problem(grid, task, method).machines)
         (finished,) = trained(**request_of(plan, [run]), optimum=ones, episodes=True)
         log = finished.episode_log

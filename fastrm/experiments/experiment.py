@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from fastrm.checks import check_choice, check_number, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.experiments.methods import Method
+from fastrm.experiments.sweeps import Sweep, as_table, read_learner
 from fastrm.machines import Kind, KindName, check_task, find_kind
 from fastrm.problems import METRICS, Metric
 from fastrm.results import MAX_BYTES, bytes_of_file
@@ -37,6 +39,8 @@ class Experiment:
     >>> small = Experiment(name="small", setups=("1a1b",), maps=2, tasks=("a-b",), methods=("crm-bool",), seeds=3)
     >>> small.steps, small.learner.tick
     (100000, 10000)
+    >>> replace(small, learner={"alpha": [0.1, 0.5], "epsilon": [0.05, 0.1, 0.2]}).runs
+    36
     """
 
     name: str
@@ -79,8 +83,8 @@ class Experiment:
     optimism: float | None = None
     """Where initial values lie between the smallest (0) and the largest (1) true value, for methods without shaping
     that do not say it themselves; without it the learner's ``q_init`` counts."""
-    learner: LearnerConfig = field(default_factory=LearnerConfig)
-    """Settings of the learners."""
+    learner: LearnerConfig | Mapping[str, Any] = field(default_factory=LearnerConfig)
+    """Settings of the learners. A list of values in place of one makes a sweep: every run is made with each of them."""
 
     def __post_init__(self) -> None:
         for name in ("setups", "map_files", "tasks", "machine_files", "methods"):
@@ -102,10 +106,8 @@ class Experiment:
         check_number("scale", self.scale, 1e-100, 1e100)
         if self.optimism is not None:
             check_number("optimism", self.optimism, -1e6, 1e6)
-        if not isinstance(self.learner, LearnerConfig):
-            raise ConfigError(
-                f"learner={shown(self.learner)}: must be a LearnerConfig, such as LearnerConfig(tick=1000)"
-            )
+        learner, sweep = read_learner(self.learner)
+        object.__setattr__(self, "learner", as_table(learner, sweep) if sweep else learner)
         if not isinstance(self.terminal_rewards, Mapping):
             raise ConfigError(
                 f"terminal_rewards={shown(self.terminal_rewards)}: must be a table such as {{numeric = 100}}"
@@ -148,10 +150,21 @@ class Experiment:
 
     @property
     def runs(self) -> int:
-        """Number of runs: maps x tasks x methods x seeds."""
+        """Number of runs: maps x tasks x methods x values of every swept setting x seeds."""
         maps = len(self.setups) * self.maps + len(self.map_files)
         tasks = 1 if self.rotate else len(self.tasks) + len(self.machine_files)
-        return maps * tasks * len(self.methods) * self.seeds
+        variants = math.prod(len(values) for _, values in self.sweep)
+        return maps * tasks * len(self.methods) * variants * self.seeds
+
+    @property
+    def sweep(self) -> Sweep:
+        """Settings of the learners with several values, and these."""
+        return read_learner(self.learner)[1]
+
+    @property
+    def first_learner(self) -> LearnerConfig:
+        """Settings of the learners, with the first value of those that have several."""
+        return read_learner(self.learner)[0]
 
     @classmethod
     def load(cls, path: str | Path, reference: str | Path | None = None) -> Experiment:
@@ -231,9 +244,10 @@ def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
 
 def _check_file(experiment: Experiment) -> None:
     """Refuse what no result file could hold: better now than after a day."""
-    runs, ticks = experiment.runs, experiment.learner.count_ticks(experiment.steps)
+    runs, ticks = experiment.runs, experiment.first_learner.count_ticks(experiment.steps)
     named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
     names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
+    names += sum(max(8, *(len(str(value)) for value in values)) for _, values in experiment.sweep)
     size = bytes_of_file(runs, ticks, names)
     if size > MAX_BYTES:
         raise ConfigError(

@@ -1,7 +1,8 @@
 """What an experiment means: the text of every map and machine, and numbered runs.
 
 A plan can be sent to another process or machine as one string. Runs are numbered
-``((grid * tasks + task) * methods + method) * seeds + seed``; `Plan.shape` and `Plan.place` alone know that.
+``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a combination of
+the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
 
 The identity of a run is a hash of what determines its numbers: the map, the machines, the learner's semantics, and the
 settings that this learner reads. What others read, and the version of fastrm, do not enter.
@@ -10,6 +11,7 @@ settings that this learner reads. What others read, and the version of fastrm, d
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 from collections import Counter
@@ -17,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -28,12 +30,24 @@ from fastrm.exact import value_range
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.methods import Method
 from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
+from fastrm.experiments.sweeps import Sweep, check_is_read, column_of, read_learner, stored_column, variants_of
 from fastrm.experiments.task_texts import Machines, machines_of, rotation_of
 from fastrm.learners import registry
 from fastrm.machines import KINDS, RewardMachine
 from fastrm.problems import Metric, Problem, compile
 from fastrm.resources import remember
 from fastrm.worlds import GridMap, generate_grid
+
+
+class Place(NamedTuple):
+    """Where a run stands in its plan."""
+
+    grid: int
+    task: int
+    method: int
+    variant: int
+    """Which combination of the values of swept settings; 0 where nothing is swept."""
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,8 @@ class Plan:
     root_seed: int
     slip: float = 0.0
     optimism: float | None = None
+    sweep: Sweep = ()
+    """Settings of the learners with several values, and these; `learner` has the first of each."""
 
     @classmethod
     def of(cls, experiment: Experiment) -> Self:
@@ -80,6 +96,7 @@ class Plan:
             tasks.append((Path(name).stem, {"": [[RewardMachine.load(name).write()]]}))
         if experiment.rotate:
             tasks = [rotation_of(tasks)]
+        check_is_read(experiment.sweep, methods, experiment.optimism)
         settings = asdict(experiment)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
@@ -92,15 +109,18 @@ class Plan:
             steps=experiment.steps,
             profile=experiment.profile,
             metric=experiment.metric,
-            learner=experiment.learner,
+            learner=experiment.first_learner,
             root_seed=experiment.root_seed,
             slip=experiment.slip,
             optimism=experiment.optimism,
+            sweep=experiment.sweep,
         )
 
     def to_json(self) -> str:
         """Return the plan as one string."""
         table = asdict(self) | {"methods": [method.label for method in self.methods]}
+        if not self.sweep:  # as in files from before there were sweeps
+            del table["sweep"]
         return json.dumps(table, sort_keys=True)
 
     @classmethod
@@ -114,7 +134,8 @@ class Plan:
             When something in it has the wrong type or is out of range; the text may come from a foreign file.
         """
         table = known_fields(cls, read_plan(text))
-        table["learner"] = LearnerConfig(**known_fields(LearnerConfig, table["learner"]))
+        learner = known_fields(LearnerConfig, table["learner"]) | dict(table.get("sweep", ()))
+        table["learner"], table["sweep"] = read_learner(learner)
         for key in ("grids", "tasks"):
             table[key] = tuple(tuple(item) for item in table[key])
         table["methods"] = tuple(Method.read(label) for label in table["methods"])
@@ -131,9 +152,19 @@ class Plan:
         return _hash(json.dumps([*rest, *self.identities], sort_keys=True))
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """Numbers of maps, tasks, methods and seeds; runs are numbered in this order, seeds fastest."""
-        return len(self.grids), len(self.tasks), len(self.methods), self.seeds
+    def shape(self) -> tuple[int, int, int, int, int]:
+        """Numbers of maps, tasks, methods, variants and seeds; runs are numbered in this order, seeds fastest."""
+        return len(self.grids), len(self.tasks), len(self.methods), len(self.variants), self.seeds
+
+    @cached_property
+    def variants(self) -> tuple[LearnerConfig, ...]:
+        """The settings of every combination of the values of swept settings."""
+        return variants_of(self.learner, self.sweep)
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The swept settings; each is a coordinate of the runs."""
+        return tuple(name for name, _ in self.sweep)
 
     @property
     def count(self) -> int:
@@ -141,13 +172,12 @@ class Plan:
         return math.prod(self.shape)
 
     def place(self, runs: Array) -> tuple[Array, ...]:
-        """Return grid, task, method and seed of runs."""
+        """Return grid, task, method, variant and seed of runs."""
         return np.unravel_index(runs, self.shape)
 
-    def coordinates(self, run: int) -> tuple[int, int, int, int]:
-        """Return grid, task, method and seed of a run."""
-        grid, task, method, seed = (int(index) for index in self.place(np.array(run)))
-        return grid, task, method, seed
+    def coordinates(self, run: int) -> Place:
+        """Return the place of a run."""
+        return Place(*(int(index) for index in self.place(np.array(run))))
 
     @property
     def ticks(self) -> int:
@@ -160,7 +190,9 @@ class Plan:
         return self.learner.steps_at_ticks(self.steps)
 
     def values(self, name: str) -> Sequence[Any]:
-        """Return the values of one coordinate along its axis: one per map, task, method or seed."""
+        """Return the values of one coordinate along its axis: one per map, task, method, swept value or seed."""
+        if name in self.swept:
+            return column_of(dict(self.sweep)[name])
         if name in ("setup", "grid"):
             return [grid[("setup", "grid").index(name)] for grid in self.grids]
         if name == "task":
@@ -175,7 +207,9 @@ class Plan:
         """Return one coordinate of runs, text as bytes."""
         places = self.place(runs)
         if name == "seed":
-            return places[3].astype(np.int32)
+            return places[4].astype(np.int32)
+        if name in self.swept:
+            return stored_column(self.sweep, name, places[3])
         which = places[0 if name in ("setup", "grid") else 1 if name == "task" else 2]
         values = self.values(name)
         if name == "shaping":
@@ -210,13 +244,14 @@ class Plan:
         name, machines = self.tasks[task]
         return f"{'machine_files' if '' in machines else 'tasks'}: {name}"
 
-    def config(self, grid: int, task: int, method: int) -> LearnerConfig:
-        """Return the settings of a run: the experiment's, with the initial values that the method asks for."""
-        optimism = self.optimism_of(self.methods[method])
+    def config(self, place: Place) -> LearnerConfig:
+        """Return the settings of a run: those of its variant, with the initial values that the method asks for."""
+        grid, task, method, variant, _ = place
+        config, optimism = self.variants[variant], self.optimism_of(self.methods[method])
         if optimism is None:
-            return self.learner
-        low, high = _value_range(self, grid, task, method)
-        return replace(self.learner, q_init=low + optimism * (high - low))
+            return config
+        low, high = _value_range(self, grid, task, method, config.gamma)
+        return replace(config, q_init=low + optimism * (high - low))
 
     def optimism_of(self, method: Method) -> float | None:
         """Return where a method's initial values lie between the true ones, None for the q_init as set."""
@@ -228,10 +263,10 @@ class Plan:
 
     @cached_property
     def identities(self) -> tuple[str, ...]:
-        """What determines the numbers of every method beside map, machines, steps and seed, as JSON."""
-        every, found = asdict(self.learner) | asdict(Profile.named(self.profile)), []
-        for method in self.methods:
-            learner = registry.find(method.algo)
+        """What determines the numbers of every method and variant beside map, machines, steps and seed, as JSON."""
+        profile, found = asdict(Profile.named(self.profile)), []
+        for method, config in itertools.product(self.methods, self.variants):
+            learner, every = registry.find(method.algo), asdict(config) | profile
             read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
             if (optimism := self.optimism_of(method)) is not None:
                 read["q_init"] = f"@{optimism}"
@@ -240,10 +275,10 @@ class Plan:
 
     def run_id(self, run: int) -> str:
         """Return a hash, 16 hexadecimal digits, of everything that determines the numbers of a run."""
-        grid, task, method, seed = self.coordinates(run)
+        grid, task, method, variant, seed = self.coordinates(run)
         texts = self.grids[grid][2], *self.machines(grid, task, method)
         rest = self.metric, self.slip, self.steps, self.stream(grid, seed)
-        return _hash(*texts, json.dumps(rest), self.identities[method])[:16]
+        return _hash(*texts, json.dumps(rest), self.identities[method * len(self.variants) + variant])[:16]
 
 
 @remember()
@@ -252,9 +287,9 @@ def _problem(grid: str, texts: tuple[str, ...], named: tuple[str, str], *setting
 
 
 @lru_cache(maxsize=64)
-def _value_range(plan: Plan, grid: int, task: int, method: int) -> tuple[float, float]:
+def _value_range(plan: Plan, grid: int, task: int, method: int, gamma: float) -> tuple[float, float]:
     """Return the smallest and the largest true value, the same for every start and batch; no problem is kept for it."""
-    return value_range(plan.problem(grid, task, method), plan.learner.gamma)
+    return value_range(plan.problem(grid, task, method), gamma)
 
 
 def _hash(*parts: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from fastrm.checks import check_choice, check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.experiments.methods import Method
+from fastrm.experiments.sweeps import SETTINGS
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import read
 from fastrm.problems import METRICS
@@ -43,6 +44,7 @@ def read_plan(text: str) -> dict[str, Any]:
     check_number("slip", table.get("slip", 0.0), 0, 1)
     if table.get("optimism") is not None:
         check_number("optimism", table["optimism"], -1e6, 1e6)
+    _check_sweep(table)
     _check_machines(table)
     _check_count(table)
     return table
@@ -77,6 +79,10 @@ def _is_task(item: object) -> bool:
 def _is_rotation(texts: object) -> bool:
     """Whether this is the machines of a map, played in rotation."""
     return isinstance(texts, list) and bool(texts) and all(map(_is_name, texts))
+
+
+def _is_swept(item: object) -> bool:
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[1], list) and bool(item[1])
 
 
 def _is_method(label: object) -> bool:
@@ -131,7 +137,18 @@ def _check_machines(table: dict[str, Any]) -> None:
                 raise ConfigError(f"tasks: {name!r:.60} lacks machines of kind {kind!r}")
 
 
+def _check_sweep(table: dict[str, Any]) -> None:
+    """Insist on pairs of a setting and its values; what settings take is checked where they are read."""
+    sweep = table.get("sweep", [])
+    if not isinstance(sweep, list) or not all(map(_is_swept, sweep)):
+        raise ConfigError("sweep: must be a list of settings, each with its values")
+    names = [name for name, _ in sweep]
+    if names != [name for name in SETTINGS if name in names]:
+        raise ConfigError("sweep: must name settings of the learners, each once and in their order")
+
+
 def _check_count(table: dict[str, Any]) -> None:
     count = math.prod(len(table[name]) for name in ("grids", "tasks", "methods")) * table["seeds"]
+    count *= math.prod(len(values) for _, values in table.get("sweep", []))
     if count > MOST_RUNS:
         raise ConfigError(f"speaks of {count} runs; at most {MOST_RUNS} can be read")

@@ -90,8 +90,8 @@ def find_row(results: Results, which: int | str, **wanted: Any) -> int:
 
 def problem_of(results: Results, row: int) -> Problem:
     """Return the problem that a run was made on."""
-    grid, task, method, _ = results.plan.coordinates(_number(results, row))
-    return results.plan.problem(grid, task, method)
+    place = results.plan.coordinates(_number(results, row))
+    return results.plan.problem(place.grid, place.task, place.method)
 
 
 def _by_rank(results: Results, rank: str) -> int:

@@ -20,6 +20,8 @@ SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suit
 MAX_BYTES = 2**20  # of an experiment file
 REFERENCE = "$REFERENCE"
 """How a TOML file names the folder of the published data."""
+FILES = ("map_files", "machine_files")
+"""Keys that hold names of files, relative to the folder of the TOML file that has them."""
 
 
 def read_suite(name: str, reference: str | Path | None = None, **changes: int | None) -> list[Experiment]:
@@ -83,7 +85,7 @@ def read_experiment(path: Path, reference: str | Path | None = None, **changes: 
     """Read a TOML file; names of map and machine files are relative to its folder.
 
     Those that begin with ``$REFERENCE`` lie in the folder of published data (see `reference_folder`). With ``base =
-    "other.toml"`` it only says what differs from that file in the same folder.
+    "other.toml"`` it only says what differs from that file in the same folder, with ``base = "paper"`` from that suite.
     """
     table = _read_toml(path)
     if "series" in table:
@@ -99,9 +101,9 @@ def _experiment(
 ) -> Experiment:
     """Make an experiment of the keys of a file and what is to replace them."""
     try:
-        learner = _learner(table.pop("learner", {}))
+        _refuse_lists(table)
         keys: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-        for key in ("map_files", "machine_files"):
+        for key in FILES:
             names = keys.get(key, ())
             if isinstance(names, tuple) and all(isinstance(name, str) for name in names):
                 keys[key] = tuple(_locate(name, path.parent, reference) for name in names)
@@ -109,7 +111,7 @@ def _experiment(
         keys.setdefault("name", path.stem)
         if "methods" not in keys:
             raise ConfigError("no methods: give a list such as ['crm-bool']")
-        return Experiment(**keys, learner=learner)
+        return Experiment(**keys)
     except FastrmError as problem:
         given = [key for key, value in changes.items() if value is not None]
         raise ConfigError(f"{_blame(path, str(problem), given)}{problem}") from None
@@ -149,7 +151,12 @@ def where_in(path: Path, key: str, value: str = "") -> str:
 def _base(path: Path) -> list[Path]:
     """Return the file that another builds on, if there is one."""
     match = re.search(r"^base\s*=\s*[\"']([^\"'/\\\n]+)[\"']", read_text(path, ConfigError, MAX_BYTES), re.MULTILINE)
-    return [path.parent / match[1]] if match else []
+    return [_base_path(path, match[1])] if match else []
+
+
+def _base_path(path: Path, base: str) -> Path:
+    """Return where the base of a file lies: a TOML file beside it, or a suite."""
+    return path.parent / base if base.endswith(".toml") else find_suite(base)
 
 
 def suite_file(name: str) -> Path:
@@ -221,24 +228,31 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     base = table.pop("base")
     if is_base or not isinstance(base, str) or Path(base).name != base:
         raise ConfigError(
-            f"{where_in(path, 'base')}base={shown(base)}: must name a TOML file of the same folder, one that "
-            "has no base itself"
+            f"{where_in(path, 'base')}base={shown(base)}: must name a TOML file of the same folder or a suite, "
+            "one that has no base itself"
         )
-    below = _read_toml(path.parent / base, is_base=True)
+    below_path = _base_path(path, base)
+    below = _read_toml(below_path, is_base=True)
+    if "series" in below:
+        raise ConfigError(f"{where_in(path, 'base')}base={shown(base)}: is a series of experiments; name one of them")
+    for key in FILES:
+        if below_path.parent != path.parent and isinstance(names := below.get(key), list):
+            below[key] = [n if str(n).startswith(REFERENCE) else str(below_path.parent / str(n)) for n in names]
     for key, value in table.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):
             table[key] = {**below[key], **value}
     return {**below, "name": path.stem, **table}
 
 
-def _learner(table: Any) -> LearnerConfig:
-    known = {f.name for f in fields(LearnerConfig)}
-    if not isinstance(table, dict):
-        raise ConfigError(f"learner={shown(table)}: must be a table")
-    for key in table:
-        if key not in known:
-            raise ConfigError(f"unknown key 'learner.{key[:40]}'{did_you_mean(key, known)}; there are {_list(known)}")
-    return LearnerConfig(**table)
+def _refuse_lists(table: dict[str, Any]) -> None:
+    """Refuse several values of what takes one, saying what can have several."""
+    for field in fields(Experiment):
+        takes_several = str(field.type).startswith("tuple") or field.name in ("learner", "terminal_rewards")
+        if isinstance(value := table.get(field.name), list) and not takes_several:
+            raise ConfigError(
+                f"{field.name}={shown(value)}: takes one value; only settings of the learner can have several, such as "
+                "learner = {alpha = [0.1, 0.5]}"
+            )
 
 
 def _list(names: Iterable[str]) -> str:

@@ -29,10 +29,12 @@ def machines_of(
         return [[build(reward).write()]]
     if experiment.slip:
         raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is for moves that do not slip; give a number")
+    if "gamma" in dict(experiment.sweep):
+        raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* depends on gamma, which has several values here")
     texts = []
     for _, _, text in grids:
         problem = compile(GridMap.parse(text), build(0.0), experiment.profile, experiment.metric)
-        critical = as_float(critical_reward(problem, experiment.learner.gamma))
+        critical = as_float(critical_reward(problem, experiment.first_learner.gamma))
         if math.isinf(critical):
             raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")
         factor = critical_factor(reward) or 1.0

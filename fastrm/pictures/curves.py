@@ -17,6 +17,7 @@ from fastrm.checks import check_number, check_truth
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.pictures.method_looks import looks_of
+from fastrm.pictures.panels import groups_of
 from fastrm.pictures.style import (
     LEFT,
     PARITY_COLOURS,
@@ -53,7 +54,7 @@ LEADER, SAMPLE = 0.14, 0.26
 def learning_curves(
     results: Results, title: str = "", *, width: float | None = None, bands: bool | None = None
 ) -> Figure:
-    """Draw the median of the score: a row per task, a column per setup, a line per method.
+    """Draw the median of the score: a row per task and swept setting, a column per setup, a line per method.
 
     A dashed line shows the ceiling, the median over the runs of a panel, where the file has it. Steps begin where some
     run has finished an episode.
@@ -79,7 +80,7 @@ def learning_curves(
         check_number("width", width, 2, 40)
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
-    groups = {key: rows for key, rows in results.groups("setup", "task", "label") if len(rows)}
+    groups = groups_of(results)
     setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     steps, score, shaded = results["step"], results["score"], shows_bands(results, bands)
     with style():
@@ -118,8 +119,8 @@ def shows_bands(results: Results, bands: bool | None = None) -> bool:
         check_truth("bands", bands)
         return bands
     methods: dict[tuple[Any, ...], int] = {}
-    for (setup, task, _), rows in results.groups("setup", "task", "label"):
-        methods[setup, task] = methods.get((setup, task), 0) + bool(len(rows))
+    for setup, task, _ in groups_of(results):
+        methods[setup, task] = methods.get((setup, task), 0) + 1
     return max(methods.values(), default=0) <= MOST_BANDS
 
 

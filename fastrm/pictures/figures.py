@@ -1,4 +1,4 @@
-"""The figures of a result file: curves of all maps and of one, the maps, and sweeps of initial values."""
+"""The figures of a result file: curves of all maps and of one, the maps, and sweeps of settings and initial values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from fastrm.experiments import method_of
 from fastrm.pictures.curves import has_curves, learning_curves, name_of, shows_bands
 from fastrm.pictures.map_views import draw_maps
 from fastrm.pictures.method_looks import looks_of
+from fastrm.pictures.panels import value_text
 from fastrm.pictures.style import LEFT, RIGHT, finish_figure, legend_columns, line, panels, style, wrapped
+from fastrm.pictures.sweeps import sweep_figure, sweep_points
 from fastrm.results import Results
 from fastrm.studies import Point, short_names, sweep
 from fastrm.worlds import GridMap
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_SETUPS, MAX_MAPS = 6, 50
 """Setups and maps in one figure; more get further figures."""
+MAX_ROWS = 12
+"""Rows of panels of curves in one figure, where settings are swept."""
 
 
 def figures_of(
@@ -49,7 +53,17 @@ def figures_of(
     about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}"
     if not present:
         yield "all-maps", learning_curves(results, width=width)
-    starts = dict.fromkeys(method_of(label).optimism for label in dict.fromkeys(results["label"].tolist()))
+    if results.swept and present:
+        yield from _sweep_figures(results, width)
+        for name, drawn in _by_settings(results, list(by_setup)):
+            many = max(map(len, by_setup.values()))
+            yield name, curves(drawn, f"{many} map{'s' * (many > 1)} per setup, {about}")
+        generated, by_setup = [], {}
+    starts = (
+        {}
+        if results.swept
+        else dict.fromkeys(method_of(label).optimism for label in dict.fromkeys(results["label"].tolist()))
+    )
     if len(starts) > 1:  # methods that differ in their start alone look alike: a figure for each start
         many = max((len(names) for names in by_setup.values()), default=0)
         said = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
@@ -73,6 +87,37 @@ def figures_of(
         named.append((setup if setup == name else title, GridMap.parse(text)))
     for k in range(0, len(named), MAX_MAPS):
         yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
+
+
+def _sweep_figures(results: Results, width: float | None) -> Iterator[tuple[str, Figure]]:
+    """Draw what becomes of the runs over every swept setting; more panels than fit get further figures."""
+    for setting in results.swept:
+        points = list(sweep_points(results, setting))
+        places = list(dict.fromkeys((point.setup, point.task) for point in points))
+        over = " or ".join(dict.fromkeys(point.over for point in points))
+        for k in range(0, len(places), MAX_SETUPS):
+            shown = [point for point in points if (point.setup, point.task) in places[k : k + MAX_SETUPS]]
+            title = f"median of runs and its 95 % interval over {over}"
+            yield f"sweep-{setting}{_part(k // MAX_SETUPS)}", sweep_figure(shown, setting, title, width=width)
+
+
+def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str, Results]]:
+    """Yield the name of a figure of curves and its runs: one value of so many settings that its rows fit."""
+    plan, fixed = results.plan, 0
+    sizes = [len(plan.tasks), *(len(values) for _, values in plan.sweep)]
+    while fixed < len(plan.sweep) and math.prod((sizes[0], *sizes[1 + fixed :])) > MAX_ROWS:
+        fixed += 1
+    names = results.swept[:fixed]
+    for values in itertools.product(*(plan.values(name) for name in names)):
+        chosen = dict(zip(names, values, strict=True))
+        more = "".join(f"-{name}-{value_text(value)}" for name, value in chosen.items())
+        for k in range(0, len(setups), MAX_SETUPS):
+            try:
+                drawn = results.select(setup=list(setups[k : k + MAX_SETUPS]), **chosen)
+            except ConfigError:  # no such runs in a part of a file
+                continue
+            if has_curves(drawn):
+                yield f"curves{more}{_part(k // MAX_SETUPS)}", drawn
 
 
 def _by_start(results: Results, starts: Sequence[float | None]) -> Iterator[tuple[str, Results, str]]:

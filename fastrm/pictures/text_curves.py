@@ -6,6 +6,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, printable
+from fastrm.pictures.panels import groups_of
 from fastrm.results import Results, band
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -27,15 +28,15 @@ def sparkline(values: Array, width: int = WIDTH, top: float = 1.0, bars: str = B
 
 
 def curves_as_text(results: Results, bars: str = BARS) -> str:
-    """Return the median score of every method as bars, a block per setup and task."""
+    """Return the median score of every method as bars, a block per setup, task and swept setting."""
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
     lines: list[str] = []
     score, before = results["score"], None
-    groups = list(results.groups("setup", "task", "label"))
-    room = max((len(printable(label)) for (_, _, label), _ in groups), default=0)
+    groups = groups_of(results, empty=True)
+    room = max((len(printable(label)) for _, _, label in groups), default=0)
     when = _when(results["step"])
-    for (setup, task, label), mine in groups:
+    for (setup, task, label), mine in groups.items():
         if (setup, task) != before:
             before = setup, task
             panel = printable(f"{setup}, task {task}")

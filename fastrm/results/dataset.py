@@ -15,7 +15,7 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
 from fastrm.results.export import as_dataset, as_frame
 from fastrm.results.hdf5 import Columns, read_file, unpack
-from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK
+from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, as_stored, check_name
 from fastrm.results.stats import PER_CURVE, share_of, steps_to
 from fastrm.results.summaries import Paired, compare, summarise
 from fastrm.results.validation import check_coordinates, check_numbers
@@ -81,6 +81,21 @@ class Results:
         """Whether every run of the experiment is there and none failed."""
         return self.runs == self.plan.count and not (self.columns["error"] != b"").any()
 
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """Settings of the learners that the experiment has several values of; each is a coordinate of the runs."""
+        return self.plan.swept
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of all coordinates of the runs."""
+        return *COORDINATES, *self.swept
+
+    def _coordinate_name(self, given: str) -> str:
+        name = _ALIASES.get(given, given) if isinstance(given, str) else given
+        check_name("coordinate", name, self.coordinates, _ALIASES)
+        return name
+
     def __repr__(self) -> str:
         name = printable(json.loads(self.attributes["experiment"])["name"])
         state = "complete" if self.complete else f"of {self.plan.count}"
@@ -89,7 +104,7 @@ class Results:
         return f"<Results {name}: {self.runs} runs ({state}{said}), {len(self['step'])} ticks>"
 
     def __getitem__(self, name: str) -> Array:
-        _check_name("column", name, self.columns)
+        check_name("column", name, self.columns)
         column = self.columns[name]
         return np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
 
@@ -103,15 +118,14 @@ class Results:
         """
         keep = np.ones(self.runs, dtype=np.bool_)
         for key, value in wanted.items():
-            name = _coordinate_name(key)
+            name = self._coordinate_name(key)
             several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
             present = np.unique(self[name]).tolist()
-            text = self[name].dtype.kind == "U"
             values: list[Any] = []
             for item in value if several else [value]:
-                if not isinstance(item, str | int | np.integer):
-                    raise ConfigError(f"{key}={item!r:.60}: must be a word, a whole number, or a list of them")
-                values.append(str(item) if text else item)
+                values.append(as_stored(item, is_text=self[name].dtype.kind == "U"))
+                if values[-1] is None:
+                    raise ConfigError(f"{key}={item!r:.60}: must be a word, a number, or a list of them")
                 if values[-1] not in present:
                     near = did_you_mean(str(item)[:60], map(str, present))
                     shown = ", ".join(map(str, present[:20]))
@@ -120,7 +134,7 @@ class Results:
         if not keep.any():
             given = ", ".join(f"{key}={value!r:.60}" for key, value in wanted.items())
             raise ConfigError(f"nothing is selected by {given} together")
-        per_run = {"run", *COORDINATES, *PER_RUN, *PER_TICK}
+        per_run = {"run", *self.coordinates, *PER_RUN, *PER_TICK}
         columns = {name: column[keep] if name in per_run else column for name, column in self.columns.items()}
         return type(self)(self.attributes, self.path, columns)
 
@@ -139,15 +153,15 @@ class Results:
         ConfigError
             When a name is unknown, or nothing is selected.
         """
-        _check_name("curve", value, PER_TICK)
+        check_name("curve", value, PER_TICK)
         chosen = self.select(**wanted)
         return chosen["step"], chosen[value]
 
     def groups(self, *names: str) -> Iterator[tuple[tuple[Any, ...], Array]]:
         """Yield values of coordinates, in the order of the plan, and the rows of their runs that did not fail."""
         if not names:
-            raise ConfigError(f"nothing to group by; there are {', '.join(COORDINATES)}")
-        wanted = [_coordinate_name(name) for name in names]
+            raise ConfigError(f"nothing to group by; there are {', '.join(self.coordinates)}")
+        wanted = [self._coordinate_name(name) for name in names]
         plan = self.plan
         rank = [{v: k for k, v in enumerate(dict.fromkeys(plan.values(name)))} for name in wanted]
         keys = list(zip(*(self[name].tolist() for name in wanted), strict=True))
@@ -175,7 +189,7 @@ class Results:
         """
         share = share_of(value)
         if share is None:
-            _check_name("number", value, (*PER_CURVE, "steps_to_90", "steps_to_0.5"))
+            check_name("number", value, (*PER_CURVE, "steps_to_90", "steps_to_0.5"))
         elif value == "steps_to_90":
             return self["steps_to_90"]
         else:
@@ -185,9 +199,9 @@ class Results:
         return PER_CURVE[value](self["score"], self["step"])
 
     def summary(
-        self, by: Sequence[str] = ("setup", "task", "label"), over: Literal["maps", "seeds"] | None = None
+        self, by: Sequence[str] | None = None, over: Literal["maps", "seeds"] | None = None
     ) -> list[dict[str, Any]]:
-        """Return a row of numbers per group of runs, failed ones aside.
+        """Return a row of numbers per group of runs, failed ones aside: by setup, task, swept settings and label.
 
         Quartiles of the settled score and of the steps to 90 % (infinite where too few runs got there); the
         inter-quartile mean of the settled score; the mean area under the score; the median steps to the run's own
@@ -195,20 +209,30 @@ class Results:
         ends of 95 % intervals: over maps (maps are resampled, and runs within them), or over seeds where a group has
         one map, as the column ``over`` says.
         """
-        return summarise(self, by, over)
+        return summarise(self, ("setup", "task", *self.swept, "label") if by is None else by, over)
 
     def compare(
-        self, one: str, two: str, value: str = "settled", *, over: Literal["maps", "seeds"] | None = None, **wanted: Any
+        self,
+        one: Any,
+        two: Any,
+        value: str = "settled",
+        *,
+        by: str = "method",
+        over: Literal["maps", "seeds"] | None = None,
+        **wanted: Any,
     ) -> Paired:
         """Compare two methods run by run: runs on the same map, task and seed share their random numbers.
 
         Parameters
         ----------
         one, two : str
-            Names of methods, such as ``crm-num``.
+            Names of methods, such as ``crm-num``; or two values of the swept setting that `by` names.
         value : str
             A number of `per_run_values`. More is better, of steps fewer; a run that never gets there counts as slower
             than any other, and with the whole length of the run in the difference.
+        by : str
+            What the two differ in: ``method``, or a swept setting such as ``alpha``. In all else the runs of a pair
+            are alike; pairs of all other methods and values count, unless some are selected.
         over : {"maps", "seeds"}, optional
             What the interval is over. By default maps, wherever there is more than one: it then speaks of maps like
             these. Seeds are for one map and speak of it alone.
@@ -220,7 +244,7 @@ class Results:
         Paired
             Difference, interval, p-value and probability; ``print`` of it says all.
         """
-        return compare(self, one, two, value, over, **wanted)
+        return compare(self, one, two, value, by, over, **wanted)
 
     def replay(self, which: int | str, *, episodes: bool = False, **wanted: Any) -> Run:
         """Compute a run once more, to the last bit, with all that it learned; see `fastrm.experiments.replay`."""
@@ -251,20 +275,6 @@ class Results:
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row per run and tick."""
         return as_frame(self, per_tick=True)
-
-
-def _coordinate_name(given: str) -> str:
-    name = _ALIASES.get(given, given) if isinstance(given, str) else given
-    _check_name("coordinate", name, COORDINATES, _ALIASES)
-    return name
-
-
-def _check_name(what: str, name: object, known: Iterable[str], aliases: Iterable[str] = ()) -> None:
-    """Refuse what is not one of some names, with the nearest of them."""
-    names = tuple(known)
-    if not isinstance(name, str) or name not in names:
-        near = did_you_mean(name[:60], (*names, *aliases)) if isinstance(name, str) else ""
-        raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 
 def load(path: str | Path) -> Results:

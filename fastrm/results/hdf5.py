@@ -27,6 +27,7 @@ from fastrm.results.schema import (
     PER_RUN,
     PER_TICK,
     SCHEMA,
+    SETTINGS,
     VARIABLES,
     Frame,
     Runs,
@@ -68,13 +69,13 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
 
     A run that occurs in several batches must be the same to the bit, unless one of them failed.
     """
-    source, step = _sources(runs.count, parts), runs.step
+    source, step, coordinates = _sources(runs.count, parts), runs.step, (*COORDINATES, *runs.swept)
     numbers = np.flatnonzero(source >= 0)
     with h5py.File("result", "w", driver="core", backing_store=False, rdcc_nbytes=1 << 16) as file:
         file.create_dataset("run", data=numbers).make_scale("run")
         file.create_dataset("tick", data=np.arange(len(step))).make_scale("tick")
         file.create_dataset("step", data=step).dims[0].attach_scale(file["tick"])
-        for name in COORDINATES:
+        for name in coordinates:
             _describe(file, _create(file, name, runs.coordinate(name, numbers)), ["run"])
         widest = max([1, *(part["error"].dtype.itemsize for part in parts)])
         for variable in VARIABLES:
@@ -83,7 +84,7 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
             dtype = np.dtype(f"S{widest}" if name == "error" else variable.dtype)
             dataset = _create(file, name, shape=shape, dtype=dtype)
             _describe(file, dataset, dimensions)
-            dataset.attrs["coordinates"] = " ".join(COORDINATES) + (" step" if variable.per == "tick" else "")
+            dataset.attrs["coordinates"] = " ".join(coordinates) + (" step" if variable.per == "tick" else "")
             dataset.attrs["long_name"] = variable.meaning
             for k, part in enumerate(parts):
                 _copy_rows(dataset, numbers, part, name, source[part["run"]] == k)
@@ -230,7 +231,7 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     if schema != SCHEMA:
         raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")
     needed = {"run", "tick", "step", *COORDINATES, "error"}
-    names = needed | {*PER_RUN, *PER_TICK}
+    names = needed | {*SETTINGS, *PER_RUN, *PER_TICK}
     found: dict[str, h5py.Dataset] = {}
     for name in file:
         is_plain = isinstance(file.get(name, getlink=True), h5py.HardLink)

@@ -7,12 +7,15 @@ A result file has the dimensions ``run`` and ``tick``. To add a variable, add it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.config import LearnerConfig
+from fastrm.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -26,6 +29,8 @@ COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "see
 """What tells runs apart; text but for the last and ``shaping``."""
 NUMBERS = {"run": "i8", "tick": "i8", "step": "i8", "shaping": "i1", "seed": "i4"}
 """Types of the dimensions, of the steps at every tick, and of coordinates that are not text."""
+SETTINGS = tuple(field.name for field in fields(LearnerConfig) if field.name != "tick")
+"""Settings of the learners. Where runs of a file differ in one it is a further coordinate: a float64, or text."""
 
 Frame = dict[str, Array]
 """Columns of some runs: ``run``, their numbers in the experiment, and every variable.
@@ -52,6 +57,10 @@ class Runs(Protocol):
     @property
     def step(self) -> Array:
         """Steps made at every tick."""
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """Settings of the learners that runs differ in; coordinates beside those that all files have."""
 
     def coordinate(self, name: str, runs: Array) -> Array:
         """Return one coordinate of runs, text as bytes."""
@@ -132,6 +141,27 @@ MAX_BYTES = 4 << 30
 """What a result file may hold, uncompressed: it is built and checked in memory."""
 MAX_ERROR = 200
 """Bytes of the message of a run that failed."""
+
+
+def as_stored(value: Any, is_text: bool) -> Any:
+    """Return a value of a coordinate as files hold it; None for what is neither a word nor a number.
+
+    >>> as_stored(0.5, is_text=True), as_stored(True, is_text=True), as_stored(3, is_text=False)
+    ('0.5', 'true', 3)
+    """
+    if not isinstance(value, str | int | float | np.integer | np.floating):
+        return None
+    if not is_text:
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def check_name(what: str, name: object, known: Iterable[str], aliases: Iterable[str] = ()) -> None:
+    """Refuse what is not one of some names, with the nearest of them."""
+    names = tuple(known)
+    if not isinstance(name, str) or name not in names:
+        near = did_you_mean(name[:60], (*names, *aliases)) if isinstance(name, str) else ""
+        raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 
 def bytes_of_file(runs: int, ticks: int, names: int) -> int:

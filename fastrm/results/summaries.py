@@ -104,15 +104,18 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
     return rows
 
 
-def compare(results: Results, one: str, two: str, value: str, over: Over | None, **wanted: Any) -> Paired:
-    """Compare two methods run by run; see `Results.compare`."""
-    sides = [results.select(method=label, **wanted) for label in (one, two)]
+def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Over | None, **wanted: Any) -> Paired:
+    """Compare two methods, or two values of a setting, run by run; see `Results.compare`."""
+    check_choice("by", by, ("method", *results.swept))
+    sides = [results.select(**wanted | {by: side}) for side in (one, two)]
+    alike = [name for name in ("label", *results.swept) if name != ("label" if by == "method" else by)]
     found = []
     for side in sides:
         fine = np.flatnonzero(side["error"] == "")
-        keys = zip(*(side[name][fine].tolist() for name in ("setup", "grid", "task", "seed")), strict=True)
+        keys = zip(*(side[name][fine].tolist() for name in ("setup", "grid", "task", *alike, "seed")), strict=True)
         found.append(dict(zip(keys, side.per_run_values(value)[fine].tolist(), strict=True)))
     common = [key for key in found[0] if key in found[1]]
+    one, two = (str(side) if by == "method" else f"{by} {side}" for side in (one, two))
     if not common:
         raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
     pair = np.array([[side[key] for key in common] for side in found])
@@ -120,7 +123,7 @@ def compare(results: Results, one: str, two: str, value: str, over: Over | None,
     if not is_steps and np.isnan(pair).any():
         raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
-    strata = np.array(["/".join(key[:3]) for key in common])
+    strata = np.array(["/".join(map(str, key[:-1])) for key in common])
     chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
     differences = np.subtract(*np.where(np.isnan(pair), float(results.plan.steps), pair))
     maps = np.array(["/".join(key[:2]) for key in common])

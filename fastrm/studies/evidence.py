@@ -30,6 +30,16 @@ MOST_RUNS = 10**7
 """Runs of a plan that is judged: figures lie in arrays with a place for every one of them, made or not."""
 
 
+def refuse_sweep(results: Results, what: str) -> None:
+    """Refuse a file with several values of a setting: what is told would mix them."""
+    if results.swept:
+        names = ", ".join(results.swept)
+        raise ConfigError(
+            f"{results.path or 'these results'}: has several values of {names}; {what} are about one value of each, "
+            "'plot' and 'report' show all"
+        )
+
+
 class Evidence:
     """Figures of runs by map, task and method, and exact facts about the maps and machines, each computed once."""
 
@@ -37,6 +47,7 @@ class Evidence:
         self.plan = plan = results.plan
         if plan.count > MOST_RUNS:
             raise ConfigError(f"{results.path}: a plan of {plan.count} runs; claims are judged on at most {MOST_RUNS}")
+        refuse_sweep(results, "claims")
         self._memory: dict[Any, Any] = {}
         self.gamma, self.epsilon = plan.learner.gamma, final(plan.learner.epsilon, plan.steps)
         fine = results["error"] == ""
@@ -45,7 +56,7 @@ class Evidence:
         def spread(column: Array) -> Array:
             whole = np.full(plan.shape, np.nan)
             whole[place] = column[fine]
-            return whole
+            return whole[:, :, :, 0]  # one variant, as nothing is swept
 
         length = results["greedy_length"].astype(np.float64)
         self.ran = spread(np.ones(len(fine))) == 1.0

@@ -19,6 +19,7 @@ from fastrm.errors import ConfigError, MachineError
 from fastrm.exact import guarantee
 from fastrm.experiments import Plan, method_of
 from fastrm.results import Results, by_map, censored_percentile, interval_of_mean
+from fastrm.studies.evidence import refuse_sweep
 
 Verdicts = dict[tuple[int, int, str], bool]
 """By grid, task and kind."""
@@ -183,7 +184,7 @@ def agreement(results: Results, known: Verdicts) -> Iterator[Agreement]:
     plan, counts = results.plan, dict[float | None, list[int]]()
     fine = results["error"] == ""
     for run, solved in zip(results["run"][fine].tolist(), results["solved"][fine].tolist(), strict=True):
-        grid, task, method, _ = plan.coordinates(run)
+        grid, task, method, *_ = plan.coordinates(run)
         how = plan.methods[method]
         sure = known.get((grid, task, how.kind or "file"))
         if sure is None:
@@ -210,5 +211,6 @@ def over_maps(values: Array, maps: Array) -> Estimate:
 
 
 def _check(results: Results) -> None:
+    refuse_sweep(results, "findings")
     if not (results["error"] == "").any() or not len(results["step"]):
         raise ConfigError(f"{results.path or 'these results'}: no finished runs to tell of, or none of a tick")

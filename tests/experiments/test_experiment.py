@@ -46,7 +46,7 @@ def toml(tmp_path):
 def test_a_toml_file_becomes_a_plan_of_numbered_runs(toml):
     plan = Plan.of(Experiment.load(toml()))
     assert plan.count == 2 * 2 * 3 * 2 and len(plan.step) == 6
-    assert plan.coordinates(0) == (0, 0, 0, 0) and plan.coordinates(plan.count - 1) == (1, 1, 2, 1)
+    assert plan.coordinates(0) == (0, 0, 0, 0, 0) and plan.coordinates(plan.count - 1) == (1, 1, 2, 0, 1)
     assert Plan.from_json(plan.to_json()) == plan
 
 

@@ -59,10 +59,11 @@ def test_train_repeats_a_run_from_its_train_seed(what, tmp_path):
     results = run(EVERYTHING[what], tmp_path / "x.h5")
     plan = results.plan
     for row in range(0, results.runs, 5):
-        grid, task, method, _ = plan.coordinates(row)
+        place = plan.coordinates(row)
+        method = place.method
         again = train(
             problem_of(results, row), plan.methods[method].algo, seed=results["train_seed"][row], steps=plan.steps,
-            shaping=plan.methods[method].shaping, config=plan.config(grid, task, method),
+            shaping=plan.methods[method].shaping, config=plan.config(place),
         )  # fmt: skip
         for name in CURVES:
             assert getattr(again, name).tobytes() == results[name][row].tobytes(), (row, name)

@@ -48,7 +48,7 @@ def make_file(path, turn=lambda run: None, plan=PLAN, runs=None, **attributes):
     frame["run"][:] = np.arange(plan.count)
     failed = []
     for run in range(plan.count):
-        grid, task, method, seed = plan.coordinates(run)
+        grid, task, method, _, seed = plan.coordinates(run)
         figures = as_claimed(plan, grid, plan.tasks[task][0], plan.methods[method].label, seed)
         figures |= {"setup": plan.grids[grid][0], "grid": grid, "task": plan.tasks[task][0], "seed": seed}
         figures["label"] = plan.methods[method].label

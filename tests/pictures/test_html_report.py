@@ -25,11 +25,12 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'"
 def replay(results, row):
     """Learn a run again, as the file's plan says."""
     plan = results.plan
-    grid, task, method, seed = plan.coordinates(int(results["run"][row]))
+    place = plan.coordinates(int(results["run"][row]))
+    grid, task, method, _, seed = place
     how = plan.methods[method]
     return fastrm.train(
         plan.problem(grid, task, method), how.algo, steps=plan.steps, seed=plan.stream(grid, seed),
-        shaping=how.shaping, config=plan.config(grid, task, method),
+        shaping=how.shaping, config=plan.config(place),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from fastrm.bench.__main__ import main
 from fastrm.exact import value_range
 from fastrm.experiments import Method
 from fastrm.experiments.episode_logs import log_path, write_log
-from fastrm.experiments.plan import Plan
+from fastrm.experiments.plan import Place, Plan
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.studies.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
 
@@ -47,14 +47,14 @@ def test_a_start_lies_between_the_smallest_and_the_largest_true_value(kind):
     value = solve(problem, 0.9).value  # every pair can still succeed here
     for method, start in enumerate(map(float, starts)):
         expected = value.min() + start * (value.max() - value.min())
-        assert plan.config(0, 0, method).q_init == pytest.approx(expected, rel=1e-12)
+        assert plan.config(Place(0, 0, method, 0, 0)).q_init == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_run_starts_where_its_method_says(file):
     results = load(file)
     plan, rows = results.plan, results.select(method="crm-dtg@1", setup="1a1b", task="a-b", grid="1")
     run_number = int(rows["run"][1])
-    grid, task_, method, seed = plan.coordinates(run_number)
+    grid, task_, method, _, seed = plan.coordinates(run_number)
     problem = plan.problem(grid, task_, method)
     low, high = value_range(problem, 0.9)
     for start, same in ((high, True), (low, False)):
@@ -66,7 +66,7 @@ def test_scale_and_slip_reach_machines_and_value_ranges():
     plan = Plan.of(Experiment(**{**SETTINGS, "methods": ("crm-pot@1",), "scale": 0.5, "slip": 0.3}))
     assert "potential 0.5" in plan.machines(0, 0, 0)[0]
     problem = plan.problem(0, 0, 0)
-    assert plan.config(0, 0, 0).q_init == pytest.approx(solve(problem, 0.9).value.max(), rel=1e-9)
+    assert plan.config(plan.coordinates(0)).q_init == pytest.approx(solve(problem, 0.9).value.max(), rel=1e-9)
     assert value_range(problem, 0.9)[0] != value_range(compile(problem.grid, problem.machines[0]), 0.9)[0]
 
 

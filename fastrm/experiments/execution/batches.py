@@ -6,10 +6,10 @@ Runs of a batch learn side by side, as many as its worker has memory for.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 from fastrm.arrays import Array
@@ -51,13 +51,14 @@ def bytes_of_largest_run(plan: Plan) -> int:
     texts = [text for _, _, text in plan.grids]
     grid, sizes = texts.index(max(texts, key=len)), [1]
     for task, method in itertools.product(range(len(plan.tasks)), range(len(plan.methods))):
-        with contextlib.suppress(Exception):  # `work` will record it
-            problem = plan.problem(grid, task, method)
-            batch = Batch(
-                problem, plan.methods[method].algo, steps=plan.steps, seeds=(), config=plan.learner,
-                optimum=[1.0] * len(problem.machines),
-            )  # fmt: skip
-            sizes.append(batch.bytes_per_seed)
+        for config in plan.variants:
+            with contextlib.suppress(Exception):  # `work` will record it
+                problem = plan.problem(grid, task, method)
+                batch = Batch(
+                    problem, plan.methods[method].algo, steps=plan.steps, seeds=(), config=config,
+                    optimum=[1.0] * len(problem.machines),
+                )  # fmt: skip
+                sizes.append(batch.bytes_per_seed)
     return max(sizes)
 
 
@@ -85,7 +86,7 @@ def work(
     frame = empty_frame(plan, list(runs))
     frame["run_id"][:] = [plan.run_id(run).encode() for run in runs]
     inside = 0.0
-    for _, group in itertools.groupby(range(len(runs)), key=lambda k: plan.coordinates(runs[k])[:3]):
+    for _, group in itertools.groupby(range(len(runs)), key=lambda k: plan.coordinates(runs[k])[:4]):
         rows = list(group)
         try:
             inside += _train(plan, [runs[k] for k in rows], frame, rows, stopped, room)
@@ -93,7 +94,7 @@ def work(
             raise
         except Exception as problem:  # recorded, not lost
             reason = str(problem) if isinstance(problem, FastrmError) else f"{type(problem).__name__}: {problem}"
-            grid, task, _, _ = plan.coordinates(runs[rows[0]])
+            grid, task, *_ = plan.coordinates(runs[rows[0]])
             place = f"task {plan.tasks[task][0]} on map {plan.grids[grid][0]} {plan.grids[grid][1]}"
             reason = reason.removeprefix(f"{plan.source(task)}: ")
             messages = frame["error"].astype(f"S{MAX_ERROR}")
@@ -103,44 +104,45 @@ def work(
 
 
 def request_of(plan: Plan, runs: Sequence[int]) -> dict[str, Any]:
-    """Return what `trained` is asked for: the runs share map, task and method."""
-    grid, task, method, _ = plan.coordinates(runs[0])
+    """Return what `trained` is asked for: the runs differ in their seeds only."""
+    place = plan.coordinates(runs[0])
     return {
-        "problem": plan.problem(grid, task, method),
-        "algo": plan.methods[method].algo,
+        "problem": plan.problem(place.grid, place.task, place.method),
+        "algo": plan.methods[place.method].algo,
         "steps": plan.steps,
-        "seeds": [plan.stream(grid, plan.coordinates(run)[3]) for run in runs],
-        "shaping": plan.methods[method].shaping,
-        "config": plan.config(grid, task, method),
+        "seeds": [plan.stream(place.grid, plan.coordinates(run).seed) for run in runs],
+        "shaping": plan.methods[place.method].shaping,
+        "config": plan.config(place),
     }
 
 
 def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
-    """Yield some runs that share map, task and method, as they are to the last bit; `how` is for `trained`."""
-    grid, task, _, _ = plan.coordinates(runs[0])
-    return trained(**request_of(plan, runs), optimum=_unit(plan, grid, task), **how)
+    """Yield some runs that differ in their seeds only, as they are to the last bit; `how` is for `trained`."""
+    return trained(**request_of(plan, runs), optimum=_unit(plan, *_yardstick(plan, runs[0])), **how)
 
 
-@lru_cache(maxsize=64)
-def _unit(plan: Plan, grid: int, task: int) -> tuple[ScoreUnit, ...]:
+def _yardstick(plan: Plan, run: int) -> tuple[int, int, float, float, int]:
+    """Return what the unit of a run's score depends on: map, task, gamma, the last epsilon, and the episode limit."""
+    place = plan.coordinates(run)
+    config = plan.variants[place.variant]
+    return place.grid, place.task, config.gamma, final(config.epsilon, plan.steps), config.episode_limit
+
+
+@functools.lru_cache(maxsize=64)
+def _unit(plan: Plan, grid: int, task: int, gamma: float, epsilon: float, limit: int) -> tuple[ScoreUnit, ...]:
     """Return the unit of the score; all kinds of machine for a task share it, so the first method's will do."""
-    learner = plan.learner
-    return score_units(
-        plan.problem(grid, task, 0), learner.gamma, final(learner.epsilon, plan.steps), learner.episode_limit
-    )
+    return score_units(plan.problem(grid, task, 0), gamma, epsilon, limit)
 
 
-@lru_cache(maxsize=64)
-def _ceiling(plan: Plan, grid: int, task: int) -> float:
+@functools.lru_cache(maxsize=64)
+def _ceiling(plan: Plan, grid: int, task: int, gamma: float, epsilon: float, limit: int) -> float:
     """Return the ceiling of the reward per step, NaN where there is none; like the unit it belongs to map and task.
 
     Over several tasks it is a mean, weighted so that ceiling / unit is what the mean of their scores can reach.
     """
     try:
-        units = [unit.one for unit in _unit(plan, grid, task)]
-        found = score_ceiling(
-            plan.problem(grid, task, 0), final(plan.learner.epsilon, plan.steps), plan.learner.episode_limit
-        )
+        units = [unit.one for unit in _unit(plan, grid, task, gamma, epsilon, limit)]
+        found = score_ceiling(plan.problem(grid, task, 0), epsilon, limit)
         mean = sum(units) / len(units)
         return sum(mean / unit * ceiling for unit, ceiling in zip(units, found, strict=True)) / len(units)
     except Exception:  # the runs are fine without it
@@ -155,7 +157,7 @@ def _train(
     stopped: Callable[[], bool] | None,
     room: int | None,
 ) -> float:
-    """Train the seeds of one map, task and method; fill in their rows of the frame."""
+    """Train the seeds of one map, task, method and variant; fill in their rows of the frame."""
     inside = 0.0
 
     def between(seconds: float) -> None:
@@ -164,8 +166,8 @@ def _train(
         if stopped is not None and stopped():
             raise Stopped
 
-    grid, task, _, _ = plan.coordinates(runs[0])
+    ceiling = functools.partial(_ceiling, plan, *_yardstick(plan, runs[0]))
     for row, run in zip(rows, train_runs(plan, runs, room=room, between=between), strict=True):
         fill_in(frame, row, run)
-        frame["ceiling"][row] = _ceiling(plan, grid, task)
+        frame["ceiling"][row] = ceiling()
     return inside

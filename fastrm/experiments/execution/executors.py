@@ -79,7 +79,7 @@ def threads(means: Means) -> Iterator[Pool]:
 def processes(means: Means) -> Iterator[Pool]:
     """Open processes on this machine; every kernel is compiled here first, so that they find machine code on disk."""
     largest = max(means.plan.grids, key=lambda grid: len(grid[2]))  # large tables have kernels of their own
-    short = replace(means.plan, grids=(means.plan.grids[0], largest), seeds=1, steps=1)
+    short = replace(means.plan, grids=(means.plan.grids[0], largest), seeds=1, steps=1, sweep=())
     with compile_lock():
         work(short.to_json(), range(short.count))
     learners, room = registry.outsiders(), room_for(means.workers)

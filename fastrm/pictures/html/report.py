@@ -19,12 +19,14 @@ from fastrm.pictures.html.report_data import (
     Groups,
     comparisons,
     curves_data,
-    groups_of,
     methods_data,
     replays as replays_of,
     runs_arrays,
     runs_shown,
+    summary_data,
+    sweeps_data,
 )
+from fastrm.pictures.panels import groups_of
 from fastrm.results import Results, band
 from fastrm.studies import Claim, judge
 
@@ -84,7 +86,8 @@ def report_page(
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
     maps, columns = runs_arrays(results, shown_runs)
-    swept = any(method.optimism is not None for method in results.plan.methods)
+    starts = not results.swept and any(method.optimism is not None for method in results.plan.methods)
+    judges = not starts and not results.swept and (claims is not None or verdicts)
     name = str(json.loads(results.attributes["experiment"]).get("name", ""))
     file = results.path.name if results.path else "results.h5"
     data: dict[str, Any] = {
@@ -98,11 +101,11 @@ def report_page(
         "groups": [list(key) for key in groups],
         "methods": methods_data(groups),
         "curves": curves,
-        "summary": [row for row in results.summary() if row["runs"]],
+        "summary": summary_data(results),
         "against": base,
         "comparisons": comparisons(results, groups, base),
-        "claims": [] if swept or (claims is None and not verdicts) else _claims(results, claims),
-        "findings": findings_data(results, exact=verdicts) if swept else [],
+        "claims": _claims(results, claims) if judges else [],
+        "findings": findings_data(results, exact=verdicts) if starts else sweeps_data(results),
         "maps": maps,
         "allRuns": all_runs,
         "replays": replays_of(results, groups, shown_runs, replays),

@@ -14,10 +14,10 @@ from fastrm.pictures.curves import ceilings_of, name_of
 from fastrm.pictures.html.explain import explain_data
 from fastrm.pictures.html.page import smallest
 from fastrm.pictures.method_looks import looks_of
+from fastrm.pictures.panels import Group, value_text, with_settings
+from fastrm.pictures.sweeps import SweepPoint, sweep_points
 from fastrm.results import Results, band, interval_of_mean
 
-Group = tuple[str, str, str]
-"""Setup, task and label."""
 Groups = Mapping[Group, Array]
 """Rows of the runs of every group that has some."""
 
@@ -26,11 +26,6 @@ MOST_TICKS, INTERVAL_TICKS = 240, 20
 MOST_INTERVALS = 4000
 PRECISION = 2000
 """Levels between the lowest and the highest score: no eye, and no reader of a curve, tells more apart."""
-
-
-def groups_of(results: Results) -> dict[Group, Array]:
-    """Return the rows of every setup, task and method that has runs."""
-    return {(key[0], key[1], key[2]): rows for key, rows in results.groups("setup", "task", "label") if len(rows)}
 
 
 def methods_data(groups: Groups) -> list[dict[str, Any]]:
@@ -112,7 +107,8 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
         labels = [label for one, two, label in groups if (one, two) == (setup, task)]
         if against not in labels or len(labels) < 2:
             continue
-        mine = results.select(setup=setup, task=task)
+        row = groups[setup, task, against][0]
+        mine = results.select(**{name: results[name][row] for name in ("setup", "task", *results.swept)})
         for label in labels:
             if label == against:
                 continue
@@ -125,6 +121,41 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
                 "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
             })  # fmt: skip
     return rows
+
+
+def summary_data(results: Results) -> list[dict[str, Any]]:
+    """Return the summary, tasks named as in the groups."""
+    rows = [row for row in results.summary() if row["runs"]]
+    return [row | {"task": with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows]
+
+
+def sweeps_data(results: Results) -> list[dict[str, Any]]:
+    """Return two tables for every swept setting, with a column per value: settled score, and steps to 90 %."""
+    tables = []
+    for setting in results.swept:
+        points = list(sweep_points(results, setting))
+        over = " or ".join(dict.fromkeys(point.over for point in points))
+        values = list(dict.fromkeys(point.value for point in points))
+        for name, what in (("settled", "Settled score"), ("steps", "Steps to 90 %")):
+            cells = {(p.setup, p.task, p.label, p.value): _cell(p, name) for p in points}
+            rows = dict.fromkeys((p.setup, p.task, p.label) for p in points)
+            tables.append({
+                "title": f"{what} by {setting}: median of runs, with its 95 % interval over {over}",
+                "head": ["setup", "task", "method", *(f"{setting} {value_text(value)}" for value in values)],
+                "rows": [[*row, *(cells.get((*row, value), "") for value in values)] for row in rows],
+            })  # fmt: skip
+    return tables
+
+
+def _cell(point: SweepPoint, name: str) -> str:
+    words = []
+    for number in getattr(point, name):
+        if name == "settled":
+            words.append(f"{number:.3f}")
+        else:
+            words.append("never" if np.isinf(number) else f"{number:,.0f}".replace(",", " "))
+    low, middle, high = words
+    return middle if np.isnan(getattr(point, name)[0]) or low == middle == high else f"{middle} [{low}, {high}]"
 
 
 class Shown(NamedTuple):

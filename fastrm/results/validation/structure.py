@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from fastrm.errors import StoreError
-from fastrm.results.schema import COORDINATES, NUMBERS, PER_TICK, VARIABLES
+from fastrm.results.schema import COORDINATES, NUMBERS, PER_TICK, SETTINGS, VARIABLES
 
 _FILTERS = {h5py.h5z.FILTER_DEFLATE: "gzip", h5py.h5z.FILTER_SHUFFLE: "shuffle", h5py.h5z.FILTER_FLETCHER32: "fletcher"}
 _BEST_RATIO = 1100
@@ -23,7 +23,7 @@ _WIDEST_NAME = 4096
 """Bytes of a name: paths are no longer."""
 _TYPES = {
     **NUMBERS,
-    **{name: f"S{_WIDEST_NAME}" for name in COORDINATES if name not in NUMBERS},
+    **{name: f"S{_WIDEST_NAME}" for name in (*COORDINATES, *SETTINGS) if name not in NUMBERS},
     **{v.name: f"S{v.widest}" if v.widest else v.dtype for v in VARIABLES},
 }
 """The widest type of every dataset: older files hold counts in fewer bits, and text is as wide as it needs to be."""
@@ -40,7 +40,9 @@ def check_dataset(name: str, dataset: h5py.Dataset, source: str) -> None:
 
 def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
     """Ask HDF5 for the class first: h5py shows text of any length, references and records alike as objects."""
-    widest, kind = np.dtype(_TYPES[name]), dataset.id.get_type()
+    kind = dataset.id.get_type()
+    is_number = name in SETTINGS and kind.get_class() == h5py.h5t.FLOAT  # else it is text
+    widest = np.dtype("f8" if is_number else _TYPES[name])
     right = kind.get_class() == _CLASSES[widest.kind]
     if right and widest.kind == "S":
         right = not kind.is_variable_str() and kind.get_size() <= widest.itemsize

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import StoreError
-from fastrm.results.schema import COORDINATES, VARIABLES, Runs, Variable
+from fastrm.results.schema import COORDINATES, SETTINGS, VARIABLES, Runs, Variable
 
 _VARIABLES = {variable.name: variable for variable in VARIABLES}
 
@@ -59,8 +59,12 @@ def check_numbers(columns: Mapping[str, Array], runs: Runs, source: str) -> None
 
 def check_coordinates(columns: Mapping[str, Array], runs: Runs, source: str) -> None:
     """Insist that coordinates are those of the runs."""
-    for name in COORDINATES:
+    if wrong := {name for name in SETTINGS if name in columns} ^ {*runs.swept}:
+        raise StoreError(f"{source}: its plan and its columns differ in what is swept: {', '.join(sorted(wrong))}")
+    for name in (*COORDINATES, *runs.swept):
         stored, known = columns[name], runs.coordinate(name, columns["run"])
+        if stored.dtype.kind != known.dtype.kind:
+            raise StoreError(f"{source}: {name!r} has type {stored.dtype}; its plan says {known.dtype}")
         differ = stored != known
         if differ.any():
             row = int(np.flatnonzero(differ)[0])
