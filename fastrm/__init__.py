@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         HrmFixedPoint as HrmFixedPoint,
         Run as Run,
         hrm_fixed_point as hrm_fixed_point,
+        register as register,
         train as train,
         train_many as train_many,
     )
@@ -70,7 +71,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "machines": ("RewardMachine", "task"),
         "problems": ("Problem", "compile"),
         "exact": ("Check", "Finding", "Guarantee", "Solution", "check", "guarantee", "lint", "optimal_arps", "solve"),
-        "learners": ("HrmFixedPoint", "Run", "hrm_fixed_point", "train", "train_many"),
+        "learners": ("HrmFixedPoint", "Run", "hrm_fixed_point", "register", "train", "train_many"),
         "results": ("Results", "load"),
         "experiments": ("Experiment", "run"),
     },

@@ -13,7 +13,7 @@ import fastrm
 from fastrm.bench.commands import COMMANDS, MODULE, SCRIPT, examples, overview
 from fastrm.bench.console import BAD_INPUT, FAILED, KILLED, say
 from fastrm.bench.messages import messages_in_one_line
-from fastrm.errors import FastrmError, RunError, did_you_mean, printable
+from fastrm.errors import ConfigError, FastrmError, RunError, did_you_mean, printable
 
 
 class _Parser(argparse.ArgumentParser):
@@ -86,12 +86,23 @@ def _run(given: list[str], program: str) -> int:
         parser.error("name a command")
     try:
         with messages_in_one_line(verbose=arguments.verbose):
+            if getattr(arguments, "learner", None) is not None:
+                _load_learner(arguments)
             return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
         say(str(problem))
         return FAILED if isinstance(problem, RunError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED
+
+
+def _load_learner(arguments: argparse.Namespace) -> None:
+    """Run the file with a learner of the user's own, which only the command line can name."""
+    from fastrm.learners import load_file
+
+    names = load_file(arguments.learner)
+    if getattr(arguments, "learn", "") is None:
+        raise ConfigError(f"--learner {arguments.learner}: goes with --learn {names[0]}, which trains it")
 
 
 if __name__ == "__main__":

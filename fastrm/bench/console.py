@@ -40,6 +40,11 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 
 
+def add_learner_file(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a file with a learner of one's own; `__main__` loads it before the command runs."""
+    parser.add_argument("--learner", metavar="FILE", help="a Python file that registers your own learner; it is run")
+
+
 def say(text: str) -> None:
     """Write a line on standard error; where nobody reads it any more, work goes on without."""
     with contextlib.suppress(BrokenPipeError):

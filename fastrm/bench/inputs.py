@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from fastrm.bench.console import add_learner_file
+from fastrm.checks import check_choice
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
 from fastrm.worlds import GridMap, find_grid
@@ -59,9 +61,8 @@ def add_slip(parser: argparse.ArgumentParser) -> None:
 def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Add the arguments that choose and set a learner."""
     names = ", ".join(registry.names())
-    parser.add_argument(
-        "--learn", choices=registry.names(), metavar="LEARNER", help=f"{purpose} (LEARNER: {names})"
-    )  # fmt: skip
+    parser.add_argument("--learn", metavar="LEARNER", help=f"{purpose} (LEARNER: {names}, or that of --learner)")
+    add_learner_file(parser)
     parser.add_argument(
         "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
     )
@@ -92,6 +93,7 @@ def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
     """Train the learner that was chosen."""
     from fastrm.learners import train
 
+    check_choice("--learn", arguments.learn, registry.names())
     given = {name: getattr(arguments, name) for name in LEARNING if getattr(arguments, name) is not None}
     return train(
         problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, shaping=arguments.shaping,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fastrm.bench.console import add_quiet, print_summary
+from fastrm.bench.console import add_learner_file, add_quiet, print_summary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("parts", metavar="PART", nargs="+", type=Path, help="result files of shards")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the joined file")
+    add_learner_file(parser)
     add_quiet(parser)
 
 

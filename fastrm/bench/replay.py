@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.bench.console import show_score
+from fastrm.bench.console import add_learner_file, show_score, words_of
 from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.usage = (
         "%(prog)s FILE --out OUT --run I\n"
-        "       ... FILE --out OUT (--worst|--median|--best) METHOD TASK [--setup SETUP]"
+        "       ... FILE --out OUT (--worst|--median|--best) METHOD TASK [--setup SETUP] [--where SETTING=VALUE]"
     )
     parser.add_argument("file", metavar="FILE", help="a result file")
     which = parser.add_mutually_exclusive_group(required=True)
@@ -33,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     which.add_argument("--run", type=int, metavar="I", help="the run in row I of the file, counted from 0")
     parser.add_argument("--setup", metavar="SETUP", help="with a rank: only runs on maps of this setup")
+    parser.add_argument(
+        "--where", action="append", metavar="SETTING=VALUE", help="with a rank: only runs with this swept value"
+    )
+    add_learner_file(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="OUT",
         help="what it learned as .png, .pdf or .svg, its greedy episode as .gif, tables as .npz, a page as .html",
@@ -48,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.results import load
 
     results = load(arguments.file)
-    which, wanted = _chosen(arguments)
+    which, wanted = _chosen(arguments, results)
     row = find_row(results, which, **wanted)
     found, problem = replay(results, row), problem_of(results, row)
     _write(problem, found, arguments.out, form)
@@ -57,15 +61,29 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(arguments: argparse.Namespace) -> tuple[int | str, dict[str, str]]:
+def _chosen(arguments: argparse.Namespace, results: Results) -> tuple[int | str, dict[str, Any]]:
     """Return row or rank, and what is selected by coordinates."""
     if arguments.run is not None:
-        if arguments.setup is not None:
-            raise ConfigError("--setup goes with --worst, --median or --best; --run names a run by itself")
+        if arguments.setup is not None or arguments.where:
+            option = "--where" if arguments.where else "--setup"
+            raise ConfigError(f"{option} goes with --worst, --median or --best; --run names a run by itself")
         return int(arguments.run), {}
     rank = next(rank for rank in ("worst", "median", "best") if getattr(arguments, rank) is not None)
     method, task = getattr(arguments, rank)
-    return rank, {"method": method, "task": task} | ({"setup": arguments.setup} if arguments.setup else {})
+    wanted: dict[str, Any] = {"method": method, "task": task} | ({"setup": arguments.setup} if arguments.setup else {})
+    return rank, wanted | dict(_swept(text, results) for text in arguments.where or ())
+
+
+def _swept(text: str, results: Results) -> tuple[str, float | str]:
+    """Read ``alpha=0.1``: a swept setting and one of its values."""
+    name, sign, value = text.partition("=")
+    if not sign or name not in results.swept:
+        there = f"; the file sweeps {', '.join(results.swept)}" if results.swept else "; this file sweeps nothing"
+        raise ConfigError(f"--where {text}: must be a swept setting and its value, such as alpha=0.1{there}")
+    try:
+        return name, float(value) if results[name].dtype.kind == "f" else value
+    except ValueError:
+        raise ConfigError(f"--where {text}: {name} has numbers, such as {results[name][0]:g}") from None
 
 
 def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
@@ -100,10 +118,11 @@ def _describe(results: Results, row: int, found: Run) -> None:
     """Say which run it was, and how to get it in Python."""
     names = ("setup", "grid", "task", "label", "seed")
     setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
+    settings = "".join(f", {name} {printable(words_of([results[name][row]]))}" for name in results.swept)
     length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length} steps"
     settled = show_score(float(results.per_run_values("settled")[row]))
     sys.stdout.write(
-        f"run {row}: setup {setup}, map {grid}, task {task}, method {label}, seed {seed}\n"
+        f"run {row}: setup {setup}, map {grid}, task {task}, method {label}{settings}, seed {seed}\n"
         f"  settled score {settled}; greedy policy {length}, shortest path {found.shortest[0]} steps\n"
         f"  fastrm.load({str(results.path)!r}).replay({row})\n"
     )

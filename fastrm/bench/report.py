@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fastrm.bench.console import refuse_if_all_failed, say_failures
+from fastrm.bench.console import add_learner_file, refuse_if_all_failed, say_failures
 from fastrm.bench.explain import check_name, write_page
 from fastrm.errors import printable
 
@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("file", metavar="FILE", help="a result file")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as r.html")
+    add_learner_file(parser)
     parser.add_argument("--against", metavar="METHOD", help="compare all methods with this one (default: the first)")
     parser.add_argument("--all-runs", action="store_true", help="list every run, not only best, median and worst")
     parser.add_argument(

@@ -12,6 +12,7 @@ from fastrm.bench.console import (
     FAILED,
     INTERRUPTED,
     add_json,
+    add_learner_file,
     add_quiet,
     all_failed,
     print_summary,
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suite", metavar="SUITE", nargs="?", help="a suite of --list, or a .toml file")
     parser.add_argument("--list", action="store_true", help="list the suites that come with fastrm, and run nothing")
     add_running(parser, "results/SUITE.h5")
+    add_learner_file(parser)
     parser.add_argument("--report", action="store_true", help="then draw the figures, and judge claims or findings")
     parser.add_argument("--shard", metavar="i/N", help="run only part i of N; join the parts with 'merge'")
     parser.add_argument("--episodes", type=Path, metavar="DIR", help="also write a log of the episodes of every run")

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from fastrm.bench.console import add_json, add_quiet, as_json, new_table, print_json
+from fastrm.bench.console import add_json, add_learner_file, add_quiet, as_json, new_table, print_json
 from fastrm.errors import ConfigError
 
 _log = logging.getLogger("fastrm.bench")
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--repeats", metavar="N", type=int, default=7, help="repeats; the best one counts (default 7)")
     parser.add_argument("--steps", metavar="N", type=int, default=2_000_000, help="steps of a repeat (default 2000000)")
+    add_learner_file(parser)
     parser.add_argument("--out", metavar="FILE", type=Path, help="also write the figures to FILE, as JSON")
     add_json(parser)
     add_quiet(parser)

@@ -87,12 +87,22 @@ class Method:
         return replace(self, optimism=optimism)
 
 
+def check_learner(algo: str, source: str) -> None:
+    """Insist that a learner of a result file is known here."""
+    if algo not in registry.names():
+        raise ConfigError(
+            f"{printable(source)}: learner {shown(algo)} is not known here; name its file with --learner FILE, or make "
+            "it known with fastrm.register"
+        )
+
+
 def _unknown(label: object) -> ConfigError:
     algos = registry.names()
     known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in (*SHORT_KINDS, *KINDS)]
     return ConfigError(
-        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; write a learner ({', '.join(algos)}), "
-        f"then -rs if it is shaped, then a kind of reward (-{', -'.join(SHORT_KINDS)}), then @0.5 if initial values "
+        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; write a learner ({', '.join(algos)}, or "
+        f"your own with --learner FILE), then -rs if it is shaped, "
+        f"then a kind of reward (-{', -'.join(SHORT_KINDS)}), then @0.5 if initial values "
         "are to lie half-way between the true ones"
     )
 

@@ -15,6 +15,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.errors import ConfigError, StoreError, printable, shown
 from fastrm.experiments.execution.batches import train_runs
+from fastrm.experiments.methods import check_learner
 from fastrm.learners import Run, registry
 from fastrm.problems import Problem
 from fastrm.results import Results
@@ -107,11 +108,7 @@ def _by_rank(results: Results, rank: str) -> int:
 def _check_learner(results: Results, row: int) -> None:
     """Insist that the learner of a run is known, and does what it did then."""
     algo = str(results["algo"][row])
-    if algo not in registry.names():
-        raise ConfigError(
-            f"{_place(results, row)}: learner {shown(algo)} is not known here; make it known with "
-            "fastrm.learners.registry.register"
-        )
+    check_learner(algo, _place(results, row))
     there, here = json.loads(results.attributes["semantics"]).get(algo), registry.find(algo).semantics
     if there != here:
         raise StoreError(

@@ -11,8 +11,14 @@ from fastrm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastrm.learners.batch import Batch as Batch
+    from fastrm.learners.files import (
+        load_again as load_again,
+        load_file as load_file,
+        loaded_files as loaded_files,
+    )
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
     from fastrm.learners.hrm import option_pairs as option_pairs
+    from fastrm.learners.registry import register as register
     from fastrm.learners.runs import Run as Run
     from fastrm.learners.training import (
         SHARE_FOR_TABLES as SHARE_FOR_TABLES,
@@ -26,7 +32,9 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "batch": ("Batch",),
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
+        "files": ("load_again", "load_file", "loaded_files"),
         "hrm": ("option_pairs",),
+        "registry": ("register",),
         "runs": ("Run",),
         "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),
     },

@@ -28,6 +28,9 @@ BUILT_IN = ("qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambd
 COMMON = ("gamma", "epsilon", "episode_limit", "tick", "window", "falls_off")
 """What every run depends on: the episode, the log, and the unit of its score."""
 
+FROM_FILE = "fastrm_learner_file_"
+"""How names of modules begin that were files on the command line; other processes load the files themselves."""
+
 _known: dict[str, Learner] = {}
 
 
@@ -92,11 +95,32 @@ def find(name: str) -> Learner:
 def register(learner: Learner) -> None:
     """Make a learner known by its name, in this process and in those that it starts.
 
+    It then works wherever the name of a learner does: in `fastrm.train`, in experiments and in their files.
+
+    Parameters
+    ----------
+    learner : Learner
+        An object with the attributes and methods of `fastrm.learners.registry.Learner`.
+
     Raises
     ------
     ConfigError
         When the name is not a word, another learner has it, or the learner lacks something.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> from fastrm.learners.qrm import Qrm
+    >>> class Cautious(Qrm):
+    ...     name = "cautious"
+    >>> fastrm.register(Cautious())
+    >>> grid, machine = fastrm.GridMap.generate("1a", size=7), fastrm.RewardMachine.sequence("a")
+    >>> fastrm.train(fastrm.compile(grid, machine), "cautious", steps=20_000).solved
+    True
+    >>> forget("cautious")
     """
+    if isinstance(learner, type):
+        raise ConfigError(f"learner {shown(learner.__name__)}: a class; register an object, {learner.__name__}()")
     name = getattr(learner, "name", None)
     if not (isinstance(name, str) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)):
         raise ConfigError(f"learner {shown(name)}: a name is lower-case letters, digits and hyphens, such as my-sarsa")
@@ -126,6 +150,7 @@ def outsiders() -> tuple[tuple[str, str], ...]:
         When a class is of the main program, which another process does not import.
     """
     classes = [type(learner) for name, learner in _known.items() if name not in BUILT_IN]
+    classes = [kind for kind in classes if not kind.__module__.startswith(FROM_FILE)]
     for kind in classes:
         if kind.__module__ == "__main__":
             raise ConfigError(f"learner {kind.__name__}: worker processes need its class in a module of its own")

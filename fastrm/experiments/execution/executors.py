@@ -31,7 +31,7 @@ from fastrm.errors import ConfigError, MissingExtra
 from fastrm.experiments.execution.batches import room_for, work
 from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
-from fastrm.learners import registry
+from fastrm.learners import load_again, loaded_files, registry
 from fastrm.results import Frame
 
 CONNECT = "10s"
@@ -82,7 +82,7 @@ def processes(means: Means) -> Iterator[Pool]:
     short = replace(means.plan, grids=(means.plan.grids[0], largest), seeds=1, steps=1, sweep=())
     with compile_lock():
         work(short.to_json(), range(short.count))
-    learners, room = registry.outsiders(), room_for(means.workers)
+    learners, room = _learners_of_others(), room_for(means.workers)
     executor = ProcessPoolExecutor(means.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
@@ -108,7 +108,7 @@ def dask(means: Means) -> Iterator[Pool]:
     except Exception as problem:  # whatever an address can be wrong with
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ConfigError(f"scheduler {means.scheduler}: cannot be reached: {reason}") from None
-    executor, learners = client.get_executor(pure=False, retries=3), registry.outsiders()
+    executor, learners = client.get_executor(pure=False, retries=3), _learners_of_others()
     seen = [0, -math.inf]
 
     def slots() -> int:
@@ -179,15 +179,27 @@ def await_any(futures: set[Any]) -> set[Any]:
     return set(wait(futures, timeout=0.1, return_when=FIRST_COMPLETED).done)
 
 
-def _work_elsewhere(
-    learners: tuple[tuple[str, str], ...], plan: str, runs: list[int], room: int
-) -> tuple[Frame, float]:
+class Others(NamedTuple):
+    """Learners that do not come with fastrm."""
+
+    files: tuple[tuple[str, str], ...]
+    """Path and content of the files that were named on the command line."""
+    classes: tuple[tuple[str, str], ...]
+    """Module and class of the rest."""
+
+
+def _learners_of_others() -> Others:
+    return Others(loaded_files(), registry.outsiders())
+
+
+def _work_elsewhere(learners: Others, plan: str, runs: list[int], room: int) -> tuple[Frame, float]:
     """Do the work of a batch in another process, which must get to know learners of the user's own first."""
-    registry.invite(learners)
+    load_again(learners.files)
+    registry.invite(learners.classes)
     return work(plan, runs, room=room)
 
 
-def _work_on_cluster(learners: tuple[tuple[str, str], ...], plan: str, runs: list[int]) -> tuple[Frame, float]:
+def _work_on_cluster(learners: Others, plan: str, runs: list[int]) -> tuple[Frame, float]:
     """Do the work of a batch on a worker of a cluster, within what the cluster lets a thread of it use."""
     from distributed import get_worker
 

@@ -24,6 +24,7 @@ from fastrm.experiments.execution.batches import workers_that_fit
 from fastrm.experiments.execution.dispatch import Job, Progress, compute
 from fastrm.experiments.execution.executors import ISOLATIONS, Means
 from fastrm.experiments.experiment import Experiment
+from fastrm.experiments.methods import check_learner
 from fastrm.experiments.plan import Plan
 from fastrm.resources import usable_cores
 from fastrm.results import Disk, Results, Store, load, merge_files
@@ -144,7 +145,10 @@ def merge(parts: Iterable[str | Path], out: str | Path, *, disk: Disk | None = N
     if not names:
         raise ConfigError("nothing to merge; name the result files of shards")
     paths = [Path(name) for name in names]
-    merge_files(load(paths[0]).plan, paths, Path(out), disk)
+    plan = load(paths[0]).plan
+    for method in plan.methods:
+        check_learner(method.algo, str(paths[0]))
+    merge_files(plan, paths, Path(out), disk)
     return load(out)
 
 
