@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
@@ -129,7 +130,7 @@ def _blame(path: Path, message: str, given: Iterable[str]) -> str:
         return ""
     quoted = re.search(r"'([^']+)'", message)
     where = where_in(path, _KEYS.get(word, word), quoted[1] if quoted else "")
-    in_learner = word in {f.name for f in fields(LearnerConfig)}
+    in_learner = word in {f.name for f in fields(LearnerConfig)} or message.startswith("unknown key 'learner.")
     return where_in(path, "learner") if in_learner and where == place(printable(str(path))) else where
 
 
@@ -151,7 +152,9 @@ def where_in(path: Path, key: str, value: str = "") -> str:
 def _base(path: Path) -> list[Path]:
     """Return the file that another builds on, if there is one."""
     match = re.search(r"^base\s*=\s*[\"']([^\"'/\\\n]+)[\"']", read_text(path, ConfigError, MAX_BYTES), re.MULTILINE)
-    return [_base_path(path, match[1])] if match else []
+    with contextlib.suppress(ConfigError):  # of a suite that is unknown
+        return [_base_path(path, match[1])] if match else []
+    return []
 
 
 def _base_path(path: Path, base: str) -> Path:
@@ -231,8 +234,11 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
             f"{where_in(path, 'base')}base={shown(base)}: must name a TOML file of the same folder or a suite, "
             "one that has no base itself"
         )
-    below_path = _base_path(path, base)
-    below = _read_toml(below_path, is_base=True)
+    try:
+        below_path = _base_path(path, base)
+    except ConfigError as problem:
+        raise ConfigError(f"{where_in(path, 'base')}base: {problem}") from None
+    below = _read_toml(below_path, is_base=below_path.parent == path.parent)  # suites, which are ours, may have one
     if "series" in below:
         raise ConfigError(f"{where_in(path, 'base')}base={shown(base)}: is a series of experiments; name one of them")
     for key in FILES:

@@ -60,9 +60,9 @@ function claimsPanel(claims) {
   );
 }
 
-function findingsPanel(tables) {
+function findingsPanel(title, tables) {
   return panel(
-    "Findings",
+    title,
     ...tables.map((table) => [
       el("h3", {}, table.title),
       el(

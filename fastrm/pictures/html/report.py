@@ -106,6 +106,7 @@ def report_page(
         "comparisons": comparisons(results, groups, base),
         "claims": _claims(results, claims) if judges else [],
         "findings": findings_data(results, exact=verdicts) if starts else sweeps_data(results),
+        "findingsTitle": "Findings" if starts else "Swept settings",
         "maps": maps,
         "allRuns": all_runs,
         "replays": replays_of(results, groups, shown_runs, replays),

@@ -15,7 +15,7 @@
       { class: "column" },
       provenancePanel(data),
       data.claims.length ? claimsPanel(data.claims) : null,
-      data.findings.length ? findingsPanel(data.findings) : null,
+      data.findings.length ? findingsPanel(data.findingsTitle, data.findings) : null,
       curves.node,
       summary.node,
       data.comparisons.length ? comparisonPanel(data) : null,

@@ -11,6 +11,7 @@ from fastrm.exact import Guarantee
 from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
 from fastrm.pictures.notebook.drawings import machine_svg, map_svg, score_svg
+from fastrm.pictures.panels import value_text
 from fastrm.pictures.style import VERDICT_COLOURS
 from fastrm.problems import Problem
 from fastrm.results import Results
@@ -84,7 +85,7 @@ def guarantee_card(verdict: Guarantee) -> str:
 
 def results_card(results: Results) -> str:
     """Show the summary of some runs: medians per setup, task and method."""
-    names = ("setup", "task", "method", "runs", "settled", "25-75 %", "to 90 %", "shortest")
+    names = ("setup", "task", *results.swept, "method", "runs", "settled", "25-75 %", "to 90 %", "shortest")
     rows = []
     for row in results.summary() if results.runs else ():
         figures = ("-",) * 4 if not row["runs"] else (
@@ -92,9 +93,10 @@ def results_card(results: Results) -> str:
             "never" if isinf(row["steps_to_90_50"]) else f"{row['steps_to_90_50']:,.0f}",
             f"{row['shortest_share']:.0%}",
         )  # fmt: skip
-        rows.append((row["setup"], row["task"], row["label"], row["runs"], *figures))
+        settings = (value_text(row[name]) for name in results.swept)
+        rows.append((row["setup"], row["task"], *settings, row["label"], row["runs"], *figures))
     more = f"<small>and {len(rows) - MOST_ROWS} more rows: see results.summary()</small>" * (len(rows) > MOST_ROWS)
-    return _card(_text(repr(results)), _table(names, rows[:MOST_ROWS], words=3) + more)
+    return _card(_text(repr(results)), _table(names, rows[:MOST_ROWS], words=3 + len(results.swept)) + more)
 
 
 def _score(score: float) -> str:

@@ -69,6 +69,6 @@ def check_coordinates(columns: Mapping[str, Array], runs: Runs, source: str) -> 
         if differ.any():
             row = int(np.flatnonzero(differ)[0])
             raise StoreError(
-                f"{source}: {name!r} of run {columns['run'][row]} is {stored[row]!r:.60}; "
-                f"its plan says {known[row]!r:.60}"
+                f"{source}: {name!r} of run {columns['run'][row]} is {stored[row].item()!r:.60}; "
+                f"its plan says {known[row].item()!r:.60}"
             )
