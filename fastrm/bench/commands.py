@@ -45,6 +45,7 @@ COMMANDS = {
             ("run --list", "the suites that come with fastrm"),
             ("run quick --report", "results in results/quick.h5, report in results/quick/"),
             ("run my.toml -j 4 --out my.h5", "your own experiment, with four workers"),
+            ("run my.toml --learner mine.py", "with a learner of your own, which mine.py registers"),
             ("run quick --shard 2/8", "one part of eight; join the parts with 'merge'"),
         ),
         "Runs that the result file already holds are not computed again.",

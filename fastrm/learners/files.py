@@ -56,7 +56,8 @@ def load_file(path: str | Path) -> tuple[str, ...]:
 
 def loaded_files() -> tuple[tuple[str, str], ...]:
     """Return the path of every file and a hash of its content, for `load_again` in another process."""
-    return tuple((path, content) for path, (content, _) in _loaded.items())
+    known = set(registry.names())
+    return tuple((path, content) for path, (content, names) in _loaded.items() if known.issuperset(names))
 
 
 def load_again(files: Iterable[tuple[str, str]]) -> None:

@@ -31,7 +31,7 @@ _TYPES = {
     "bool": "true or false",
     "tuple[str, ...]": "list of strings",
     "Mapping[str, float | str]": "table",
-    "LearnerConfig": "table",
+    "LearnerConfig | Mapping[str, Any]": "table",
     "Metric": " or ".join(f'`"{name}"`' for name in METRICS),
 }
 _NUMPY = {"i": "int", "f": "float", "S": "text"}

@@ -6,7 +6,7 @@
 
 A comment right before a block says more about it:
 
-    <!-- file: name.toml -->     the block is written to this file, for the blocks after it
+    <!-- file: name.toml -->     the block is written to this file, for the blocks after it; Python is then not run
     <!-- not run: reason -->     the block is left alone
     <!-- exit: 2 -->             the commands of the block end with this code; standard error is shown too
 
@@ -25,6 +25,7 @@ from unittest import mock
 from fastrm import GridMap, RewardMachine
 from fastrm.bench.__main__ import main
 from fastrm.experiments import read_suite
+from fastrm.learners import registry
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -116,13 +117,16 @@ def run_page(page: Path, folder: Path) -> list[Printed]:
     (folder / "docs" / "assets").mkdir(parents=True)
     environment = {"COLUMNS": "100", "LINES": "50", "NO_COLOR": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
     blocks, names, printed = blocks_of(page.read_text()), {"__name__": "page"}, []
+    known = registry.names()
     answers = {id(block.follows): block for block in blocks if block.language == "text" and block.follows}
     with contextlib.chdir(folder), mock.patch.dict(os.environ, environment):
         for block in blocks:
             where = f"{name_of(page)}, line {block.first + 1}"
             if "not run" in block.notes:
                 continue
-            if block.language == "python":
+            if block.language == "python" and "file" in block.notes:
+                Path(block.notes["file"]).write_text("\n".join(block.lines) + "\n")
+            elif block.language == "python":
                 found = _run_python(block, names, where)
                 if (answer := answers.get(id(block))) is not None and "not run" not in answer.notes:
                     printed.append(Printed(answer.first, answer.last, answer.indent, _tidy(answer.lines), found))
@@ -136,6 +140,8 @@ def run_page(page: Path, folder: Path) -> list[Printed]:
                     raise AssertionError(
                         f"{where}: a block in {block.language or 'no language'} is neither run nor marked"
                     )
+    for name in set(registry.names()) - set(known):  # of a learner that the page registers
+        registry.forget(name)
     return printed
 
 
