@@ -3,14 +3,10 @@
 A plan can be sent to another process or machine as one string. Runs are numbered
 ``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a combination of
 the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
-
-The identity of a run is a hash of what determines its numbers: the map, the machines, the learner's semantics, and the
-settings that this learner reads. What others read, and the version of fastrm, do not enter.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
@@ -28,6 +24,7 @@ from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError
 from fastrm.exact import value_range
 from fastrm.experiments.experiment import Experiment
+from fastrm.experiments.identities import hash_of, identity_of
 from fastrm.experiments.methods import Method
 from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
 from fastrm.experiments.sweeps import Sweep, check_is_read, column_of, read_learner, stored_column, variants_of
@@ -149,7 +146,7 @@ class Plan:
         """A hash of what determines the numbers of all runs."""
         labels = [method.label for method in self.methods]
         rest = self.grids, self.tasks, labels, self.seeds, self.steps, self.metric, self.root_seed, self.slip
-        return _hash(json.dumps([*rest, *self.identities], sort_keys=True))
+        return hash_of(json.dumps([*rest, *self.identities], sort_keys=True))
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -259,26 +256,21 @@ class Plan:
 
     def stream(self, grid: int, seed: int) -> int:
         """Return the 64-bit seed of a run: the same for all methods and tasks on a map."""
-        return int(_hash("stream", str(self.root_seed), self.grids[grid][2], str(seed))[:16], 16)
+        return int(hash_of("stream", str(self.root_seed), self.grids[grid][2], str(seed))[:16], 16)
 
     @cached_property
     def identities(self) -> tuple[str, ...]:
         """What determines the numbers of every method and variant beside map, machines, steps and seed, as JSON."""
-        profile, found = asdict(Profile.named(self.profile)), []
-        for method, config in itertools.product(self.methods, self.variants):
-            learner, every = registry.find(method.algo), asdict(config) | profile
-            read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
-            if (optimism := self.optimism_of(method)) is not None:
-                read["q_init"] = f"@{optimism}"
-            found.append(json.dumps([method.algo, learner.semantics, method.shaping, read], sort_keys=True))
-        return tuple(found)
+        profile = Profile.named(self.profile)
+        crossed = itertools.product(self.methods, self.variants)
+        return tuple(identity_of(method, config, profile, self.optimism_of(method)) for method, config in crossed)
 
     def run_id(self, run: int) -> str:
         """Return a hash, 16 hexadecimal digits, of everything that determines the numbers of a run."""
         grid, task, method, variant, seed = self.coordinates(run)
         texts = self.grids[grid][2], *self.machines(grid, task, method)
         rest = self.metric, self.slip, self.steps, self.stream(grid, seed)
-        return _hash(*texts, json.dumps(rest), self.identities[method * len(self.variants) + variant])[:16]
+        return hash_of(*texts, json.dumps(rest), self.identities[method * len(self.variants) + variant])[:16]
 
 
 @remember()
@@ -290,10 +282,3 @@ def _problem(grid: str, texts: tuple[str, ...], named: tuple[str, str], *setting
 def _value_range(plan: Plan, grid: int, task: int, method: int, gamma: float) -> tuple[float, float]:
     """Return the smallest and the largest true value, the same for every start and batch; no problem is kept for it."""
     return value_range(plan.problem(grid, task, method), gamma)
-
-
-def _hash(*parts: str) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(f"{len(part)}:{part}".encode())
-    return digest.hexdigest()

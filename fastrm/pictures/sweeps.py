@@ -149,8 +149,8 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
         axes[0][0].set_ylabel("settled score")
         axes[1][0].set_ylabel("steps to 90 %")
         axes[1][0].annotate(
-            "never", (1, never), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points", ha="right",
-            fontsize=TICK_SIZE, color="0.4",
+            "never", (1, never), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points",
+            ha="right", fontsize=TICK_SIZE, color="0.4",
         )  # fmt: skip
         plain = {"linestyle": "none"} if is_text else {}
         handles = [line(label=name_of(label), **looks[label] | plain) for label in labels]
