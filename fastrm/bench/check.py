@@ -5,22 +5,26 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import FAILED, add_json, print_json
-from fastrm.bench.inputs import add_gamma, add_map_and_machine, compiled
-from fastrm.errors import printable
-from fastrm.worlds import FLOOR, START, WALL, GridMap
+from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+from fastrm.errors import ConfigError, printable
+from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from fastrm.exact import Check
-    from fastrm.learners import HrmFixedPoint
+    from fastrm.exact import Check, Solution
+    from fastrm.learners import HrmFixedPoint, Run
+    from fastrm.problems import Problem
 
 _log = logging.getLogger("fastrm.bench")
 MAX_DRAWN = 80
+MOST_STARTS = 8
+"""Starts that are told of one by one."""
 COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
 MARKS, ASCII_MARKS = "•@!", "*@!"
 """The optimal path, its loop, and where it leaves the shortest routes: no letters, which stand for objects."""
@@ -30,7 +34,9 @@ MARK_COLOURS = ("green", "bold red", "bold yellow")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
+    add_episodes(parser)
     add_gamma(parser)
+    add_learning(parser, "train, and tell what was learned beside the optimum")
     parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
     add_json(parser)
 
@@ -46,13 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always")
         problem = compiled(arguments)
         _log.info("compiled %r", problem)
+        run = learned(problem, arguments) if arguments.learn else None
+        if problem.slip:
+            return _report_slip(problem, run, arguments)
         report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
     _log.info("decided: %s", report.guarantee.verdict)
     messages = [str(warning.message) for warning in caught]
     if arguments.json:
-        print_json(as_dict(report, hrm, messages))
+        print_json(as_dict(report, hrm, messages) | learned_facts(run))
     else:
-        print_check(problem.grid, report, hrm, messages)
+        print_check(report, hrm, messages, run)
     return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
 
 
@@ -92,7 +101,61 @@ def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> di
     return table | {"warnings": messages}
 
 
-def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> None:
+def learned_facts(run: Run | None) -> dict[str, Any]:
+    """Return what a run came to, for programs; nothing where none was asked for."""
+    if run is None:
+        return {}
+    last = float(run.score[-1]) if run.score.size else None
+    return {"learned": {"learner": run.algo, "greedy_length": run.greedy_length, "solved": run.solved, "score": last}}
+
+
+def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespace) -> int:
+    """Tell what can be expected where moves slip, and no path is certain."""
+    from rich.console import Console
+
+    from fastrm.exact import solve
+
+    if arguments.fail:
+        raise ConfigError("--fail is about certain paths, and moves slip; leave out --fail or --slip")
+    best = solve(problem, arguments.gamma)
+    value = float(best.value[problem.tables.starts, best.first_u].mean())
+    facts = {
+        "value": value, "success_probability": best.success_probability(horizon=1000),
+        "expected_length": best.expected_length(), "optimal_arps": best.arps(),
+    }  # fmt: skip
+    if arguments.json:
+        print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | learned_facts(run))
+        return 0
+    console = Console(highlight=False, emoji=False)
+    console.print(f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should")
+    console.print(f"  earn             {value:.8g} at gamma {arguments.gamma:g}")
+    console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
+    console.print(f"  take             {facts['expected_length']:.6g} steps when it does")
+    console.print(f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)")
+    _print_learned(console, run)
+    return 0
+
+
+def _print_learned(console: Console, run: Run | None) -> None:
+    if run is not None:
+        length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"
+        score = f", score {run.score[-1]:.3f}" if run.score.size else ""
+        console.print(f"  {run.algo + ' learned':16} {length}{score} after {run.steps} steps")
+
+
+def _print_starts(console: Console, solution: Solution) -> None:
+    """Tell of every start, or of many in the mean."""
+    cells = solution.problem.starts
+    if len(cells) == 1:
+        return
+    for one in map(solution.from_start, cells if len(cells) <= MOST_STARTS else ()):
+        way = "never completes" if one.length is None else f"{one.length} steps"
+        console.print(f"  from {one.problem.starts[0]!s:12} optimal {way}, shortest {one.shortest} steps")
+    mean = "never completes from some" if solution.length is None else f"{solution.length:.6g} steps"
+    console.print(f"  mean of {len(cells)} starts: optimal {mean}, shortest {solution.shortest:.6g} steps; worst:")
+
+
+def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None) -> None:
     """Print the report."""
     from rich.console import Console
     from rich.markup import escape
@@ -103,20 +166,26 @@ def print_check(grid: GridMap, report: Check, hrm: HrmFixedPoint | None, message
     console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
     if verdict.reason:
         console.print(printable(f"no verdict: {verdict.reason}"), markup=False)
+    _print_starts(console, verdict.solution)
     length = verdict.verdict if verdict.length is None else f"{verdict.length} steps"
     console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
     console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
     console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
     if hrm is not None:
         _print_thresholds(console, report, hrm)
-    if witness.leaves_at:
-        row, column = witness.leaves_at
-        console.print(f"  leaves the shortest routes at row {row}, column {column}; machine state {witness.state}")
+    _print_learned(console, run)
+    grid = layout_of(verdict.solution.problem.terrain.world)
+    if witness.leaves_at is not None:
+        row, column = witness.leaves_at if grid else (witness.leaves_at, None)
+        where = f"row {row}, column {column}" if grid else f"cell {row}"
+        console.print(f"  leaves the shortest routes at {where}; machine state {witness.state}")
     for finding in report.findings:
         console.print(f"  [yellow]{finding.kind}[/]: {escape(printable(finding.message))}")
     for message in messages:
         console.print(f"  [yellow]warning[/]: {escape(printable(message))}")
-    if max(grid.size) <= MAX_DRAWN:
+    if grid is None:
+        console.print(f"  (a world without a layout is not drawn; optimal path {_trail(witness.path)})")
+    elif max(grid.size) <= MAX_DRAWN:
         console.print(draw_witness(grid, report, _marks(console.encoding)))
     else:
         console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
@@ -131,9 +200,13 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
     interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
     console.print(f"  gamma            {interval}")
     way = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
-    settled = way if hrm.length is None else f"{hrm.length} steps"
+    settled = way if hrm.length is None else f"{hrm.length:g} steps"
     loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
     console.print(f"  HRM settles on   {settled}{loss}")
+
+
+def _trail(path: Sequence[object]) -> str:
+    return " ".join(map(str, path[:40])) + (" ..." if len(path) > 40 else "")
 
 
 def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
@@ -143,7 +216,7 @@ def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
     witness = report.guarantee.witness
     tiles = [list(row) for row in grid.rows]
     styles: dict[tuple[int, int], str] = {}
-    leaves = [witness.leaves_at] if witness.leaves_at else []
+    leaves = [] if witness.leaves_at is None else [witness.leaves_at]
     shown = ((witness.path, "optimal path"), (witness.loop, "its loop"), (leaves, "leaves the shortest routes"))
     for (cells, _), mark, colour in zip(shown, marks, MARK_COLOURS, strict=True):
         for row, column in cells:

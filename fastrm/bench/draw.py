@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrm.bench.inputs import (
+    add_episodes,
     add_gamma,
     add_learning,
     add_settings,
-    add_slip,
     compiled,
     learned,
     read_machine,
@@ -19,6 +19,7 @@ from fastrm.bench.inputs import (
 )
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError, printable
+from fastrm.worlds import check_layout_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--width", type=float, metavar="INCHES", help="width of a .png, .pdf or .svg")
     parser.add_argument("--dpi", type=int, metavar="N", help="dots per inch of a .png (default 200)")
     add_settings(parser)
-    add_slip(parser)
+    add_episodes(parser)
     add_gamma(parser)
 
 
@@ -110,7 +111,7 @@ def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
     if form in ("dot", "mmd"):
         raise ConfigError(f"--out {arguments.out}: {form} is for machines; a map is drawn as png, pdf or svg")
     if not arguments.learn:
-        _save(draw_maps([(Path(arguments.map).stem, read_map(arguments))], arguments.width), arguments)
+        _save(draw_maps([(Path(arguments.map).stem, check_layout_of(read_map(arguments)))], arguments.width), arguments)
         return
     problem = compiled(arguments)
     trained = learned(problem, arguments)

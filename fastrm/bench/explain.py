@@ -7,14 +7,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from fastrm.bench.inputs import add_gamma, add_learning, add_map_and_machine, add_slip, compiled, learned
+from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
 from fastrm.errors import ConfigError, printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
-    add_slip(parser)
+    add_episodes(parser)
     add_gamma(parser)
     add_learning(parser, "train, and show what was learned beside the optimum")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as e.html")

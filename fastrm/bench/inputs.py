@@ -9,7 +9,7 @@ from fastrm.bench.console import add_learner_file
 from fastrm.checks import check_choice
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
-from fastrm.worlds import GridMap, find_grid
+from fastrm.worlds import GridMap, TableWorld, find_grid
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -21,7 +21,7 @@ LEARNING = ("alpha", "epsilon", "q_init")
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a map and a machine."""
-    parser.add_argument("map", metavar="MAP", help="a map file, or a setup such as 1a1b1c or '1a1b walls 0.2'")
+    parser.add_argument("map", metavar="MAP", help="a map or world file, or a setup such as 1a1b1c or '1a1b walls 0.2'")
     parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
     add_settings(parser)
 
@@ -46,13 +46,27 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_start(parser: argparse.ArgumentParser) -> None:
+    """Add where episodes begin."""
+    parser.add_argument(
+        "--start", type=_start, metavar="WHERE", help="where episodes begin: anywhere, or a cell such as 3,4"
+    )
+
+
+def _start(text: str) -> str | tuple[int, int]:
+    """Read row and column; what is no pair of numbers may be a word."""
+    row, _, column = text.partition(",")
+    return (int(row), int(column)) if row.strip().isdigit() and column.strip().isdigit() else text
+
+
 def add_gamma(parser: argparse.ArgumentParser) -> None:
     """Add the discount."""
     parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
 
 
-def add_slip(parser: argparse.ArgumentParser) -> None:
-    """Add the probability of slipping."""
+def add_episodes(parser: argparse.ArgumentParser) -> None:
+    """Add where episodes begin, and the probability of slipping."""
+    add_start(parser)
     parser.add_argument(
         "--slip", type=float, default=0.0, metavar="P", help="how often a move goes sideways (default 0)"
     )
@@ -85,8 +99,10 @@ def compiled(arguments: argparse.Namespace) -> Problem:
     """Compile the map and the machine."""
     from fastrm.problems import compile
 
-    slip = getattr(arguments, "slip", 0.0)
-    return compile(read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric, slip=slip)
+    return compile(
+        read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric, slip=arguments.slip,
+        start=arguments.start,
+    )  # fmt: skip
 
 
 def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
@@ -101,7 +117,7 @@ def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
     )  # fmt: skip
 
 
-def read_map(arguments: argparse.Namespace) -> GridMap:
+def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld:
     """Load or generate the map."""
     return find_grid(arguments.map, size=arguments.size, seed=arguments.seed, spell=_flag)
 

@@ -6,10 +6,16 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from fastrm.bench.inputs import add_map_and_machine, compiled
+import numpy as np
+
+from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
 from fastrm.problems import Problem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP
+
+if TYPE_CHECKING:
+    from fastrm.learners import Run
 
 KEYS = {
     key: action
@@ -18,42 +24,60 @@ KEYS = {
 }
 """Letters, and the arrow keys as terminals send them."""
 HELP = "arrow keys (or w a s d, or h j k l) move; r begins again; q leaves"
+HELP_LEARNED = "; g makes the learned move"
 CLEAR = "\x1b[2J\x1b[H"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_map_and_machine(parser)
+    add_episodes(parser)
+    add_gamma(parser)
+    add_learning(parser, "train first; key g then makes the learned move")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
     problem = compiled(arguments)
+    trained = learned(problem, arguments) if arguments.learn else None
     with keyboard() as read:
-        play(problem, read, sys.stdout.write, clear=CLEAR if sys.stdout.isatty() else "")
+        play(problem, read, sys.stdout.write, trained, clear=CLEAR if sys.stdout.isatty() else "")
     return 0
 
 
-def play(problem: Problem, read: Callable[[], str], write: Callable[[str], object], clear: str = "") -> None:
-    """Show the episode, take a key, move; an empty key ends it."""
+def play(
+    problem: Problem,
+    read: Callable[[], str],
+    write: Callable[[str], object],
+    trained: Run | None = None,
+    clear: str = "",
+) -> None:
+    """Show the episode, take a key, move; an empty key ends it. Slips and starts are drawn from one generator."""
     from fastrm.pictures import show
-    from fastrm.problems import Episode
+    from fastrm.problems import Episode, slide
 
-    episode, total = Episode(problem), 0.0
+    random = np.random.default_rng(0)
+
+    def begin() -> Episode:
+        starts = problem.tables.starts
+        return Episode(problem, start=int(starts[random.integers(starts.size)] if starts.size > 1 else starts[0]))
+
+    episode, total = begin(), 0.0
     while True:
         write(clear + show(problem.grid, *episode.cell))
         state = episode.end or episode.state
         said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
         write(f"state {state}   {said}\n")
         over = f"the episode is over: {'success' if episode.success else 'failure'}; r begins again; q leaves\n"
-        write(over if episode.terminated else f"{HELP}\n")
+        write(over if episode.terminated else f"{HELP}{HELP_LEARNED if trained else ''}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return
         if key == "r":
-            episode, total = Episode(problem), 0.0
-        elif key in KEYS and not episode.terminated:
-            episode.step(KEYS[key])
+            episode, total = begin(), 0.0
+        elif (key in KEYS or (key == "g" and trained)) and not episode.terminated:
+            action = KEYS[key] if key in KEYS or trained is None else trained.next_action(problem, episode.s, episode.u)
+            episode.step(int(slide(problem, np.array(action), random)))
             total += episode.reward
 
 

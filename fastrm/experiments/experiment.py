@@ -15,7 +15,7 @@ from fastrm.errors import ConfigError, shown
 from fastrm.experiments.methods import Method
 from fastrm.experiments.sweeps import Sweep, as_table, read_learner
 from fastrm.machines import Kind, KindName, check_task, find_kind
-from fastrm.problems import METRICS, Metric
+from fastrm.problems import ANYWHERE, METRICS, Metric
 from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
 from fastrm.worlds import parse_recipe
@@ -52,7 +52,7 @@ class Experiment:
     size: int = 41
     """Side of a generated map."""
     map_files: tuple[str, ...] = ()
-    """Further maps, from files."""
+    """Further maps, from files; worlds that `TableWorld.save` wrote end in ``.json``."""
     tasks: tuple[str, ...] = ()
     """Tasks such as ``a-b-c`` or ``{a,b}`` (see `fastrm.task`), built in the kind that the method asks for."""
     machine_files: tuple[str, ...] = ()
@@ -75,6 +75,8 @@ class Experiment:
     """What numeric-boolean machines call closer."""
     slip: float = 0.0
     """Probability that a move goes sideways."""
+    start: str | None = None
+    """Where episodes begin: ``anywhere``, or in the start cells that the maps mark."""
     scale: float = 0.01
     """Potential machines: what a step towards the end is worth."""
     terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
@@ -103,6 +105,8 @@ class Experiment:
         check_choice("metric", self.metric, METRICS)
         check_choice("closer", self.closer, ("nearest", "any"))
         check_number("slip", self.slip, 0, 1)
+        if self.start is not None:
+            check_choice("start", self.start, (ANYWHERE,))
         check_number("scale", self.scale, 1e-100, 1e100)
         if self.optimism is not None:
             check_number("optimism", self.optimism, -1e6, 1e6)

@@ -33,7 +33,7 @@ from fastrm.learners import registry
 from fastrm.machines import KINDS, RewardMachine
 from fastrm.problems import Metric, Problem, compile
 from fastrm.resources import remember
-from fastrm.worlds import GridMap, generate_grid
+from fastrm.worlds import generate_grid, load_world, read_world, write_world
 
 
 class Place(NamedTuple):
@@ -67,6 +67,8 @@ class Plan:
     root_seed: int
     slip: float = 0.0
     optimism: float | None = None
+    start: str | None = None
+    """Where episodes begin: ``anywhere``, or where the maps say."""
     sweep: Sweep = ()
     """Settings of the learners with several values, and these; `learner` has the first of each."""
 
@@ -79,7 +81,7 @@ class Plan:
             for k in range(experiment.maps)
         ]
         for name in experiment.map_files:
-            grids.append((Path(name).stem, Path(name).stem, GridMap.load(name).render()))
+            grids.append((Path(name).stem, Path(name).stem, write_world(load_world(name))))
         methods = tuple(Method.parse(label) for label in experiment.methods)
         wanted = {method.kind for method in methods} - {None}
         names = [(setup, name) for setup, name, _ in grids]
@@ -110,14 +112,16 @@ class Plan:
             root_seed=experiment.root_seed,
             slip=experiment.slip,
             optimism=experiment.optimism,
+            start=experiment.start,
             sweep=experiment.sweep,
         )
 
     def to_json(self) -> str:
         """Return the plan as one string."""
         table = asdict(self) | {"methods": [method.label for method in self.methods]}
-        if not self.sweep:  # as in files from before there were sweeps
-            del table["sweep"]
+        for name in ("sweep", "start"):
+            if not table[name]:  # as in files from before there were any
+                del table[name]
         return json.dumps(table, sort_keys=True)
 
     @classmethod
@@ -146,7 +150,7 @@ class Plan:
         """A hash of what determines the numbers of all runs."""
         labels = [method.label for method in self.methods]
         rest = self.grids, self.tasks, labels, self.seeds, self.steps, self.metric, self.root_seed, self.slip
-        return hash_of(json.dumps([*rest, *self.identities], sort_keys=True))
+        return hash_of(json.dumps([*rest, *self._where, *self.identities], sort_keys=True))
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -234,7 +238,8 @@ class Plan:
         """Compile the problem of a run; the last few are kept."""
         setup, _, text = self.grids[grid]
         named = setup, self.source(task)
-        return _problem(text, self.machines(grid, task, method), named, self.profile, self.metric, self.slip)
+        settings = self.profile, self.metric, self.slip, 0.9, self.start
+        return _problem(text, self.machines(grid, task, method), named, *settings)
 
     def source(self, task: int) -> str:
         """Return how messages name a task: by the key and the entry of the experiment that it comes from."""
@@ -265,17 +270,22 @@ class Plan:
         crossed = itertools.product(self.methods, self.variants)
         return tuple(identity_of(method, config, profile, self.optimism_of(method)) for method, config in crossed)
 
+    @property
+    def _where(self) -> tuple[str, ...]:
+        """Where episodes begin, if not where the maps say; part of a run's identity."""
+        return () if self.start is None else (self.start,)
+
     def run_id(self, run: int) -> str:
         """Return a hash, 16 hexadecimal digits, of everything that determines the numbers of a run."""
         grid, task, method, variant, seed = self.coordinates(run)
         texts = self.grids[grid][2], *self.machines(grid, task, method)
-        rest = self.metric, self.slip, self.steps, self.stream(grid, seed)
+        rest = self.metric, self.slip, self.steps, self.stream(grid, seed), *self._where
         return hash_of(*texts, json.dumps(rest), self.identities[method * len(self.variants) + variant])[:16]
 
 
 @remember()
 def _problem(grid: str, texts: tuple[str, ...], named: tuple[str, str], *settings: Any) -> Problem:
-    return compile(GridMap.parse(grid, named[0]), [read_machine(text, named[1]) for text in texts], *settings)
+    return compile(read_world(grid, named[0]), [read_machine(text, named[1]) for text in texts], *settings)
 
 
 @lru_cache(maxsize=64)

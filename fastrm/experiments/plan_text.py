@@ -17,7 +17,7 @@ from fastrm.experiments.methods import Method
 from fastrm.experiments.sweeps import SETTINGS
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import read
-from fastrm.problems import METRICS
+from fastrm.problems import ANYWHERE, METRICS
 
 MOST_RUNS = 10**8
 """Runs of a plan: some tables have a row per run of the plan, whether or not it was made."""
@@ -44,6 +44,8 @@ def read_plan(text: str) -> dict[str, Any]:
     check_number("slip", table.get("slip", 0.0), 0, 1)
     if table.get("optimism") is not None:
         check_number("optimism", table["optimism"], -1e6, 1e6)
+    if table.get("start") is not None:
+        check_choice("start", table["start"], (ANYWHERE,))
     _check_sweep(table)
     _check_machines(table)
     _check_count(table)

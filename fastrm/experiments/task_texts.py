@@ -10,7 +10,7 @@ from fastrm.exact import as_float, critical_reward
 from fastrm.experiments.experiment import Experiment, critical_factor
 from fastrm.machines import Kind, RewardMachine, task as build_task
 from fastrm.problems import compile
-from fastrm.worlds import GridMap
+from fastrm.worlds import read_world
 
 Machines = dict[str, list[list[str]]]
 """By kind (``""`` for machines from files): for each map, or once for all of them, the texts played in rotation."""
@@ -33,7 +33,7 @@ def machines_of(
         raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* depends on gamma, which has several values here")
     texts = []
     for _, _, text in grids:
-        problem = compile(GridMap.parse(text), build(0.0), experiment.profile, experiment.metric)
+        problem = compile(read_world(text), build(0.0), experiment.profile, experiment.metric, start=experiment.start)
         critical = as_float(critical_reward(problem, experiment.first_learner.gamma))
         if math.isinf(critical):
             raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")

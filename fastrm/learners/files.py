@@ -45,9 +45,9 @@ def load_file(path: str | Path) -> tuple[str, ...]:
         if known[0] != content:
             raise ConfigError(f"{shown_as}: has changed since this process loaded it; start the process again")
         return known[1]
-    before = set(registry.names())
+    before = registry.known()
     _run(file, shown_as)
-    names = tuple(name for name in registry.names() if name not in before)
+    names = tuple(name for name, learner in registry.known().items() if before.get(name) is not learner)
     if not names:
         raise ConfigError(f"{shown_as}: registers no learner; let it call fastrm.register(MyLearner())")
     _loaded[str(file)] = content, names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -126,7 +127,7 @@ def register(learner: Learner) -> None:
         raise ConfigError(f"learner {shown(name)}: a name is lower-case letters, digits and hyphens, such as my-sarsa")
     if name.rpartition("-")[2] in {"rs", *(kind.rpartition("-")[2] for kind in (*SHORT_KINDS, *KINDS))}:
         raise ConfigError(f"learner {shown(name)}: its last word would be read as shaping or as a kind of machine")
-    if name in BUILT_IN or type(_known.get(name, learner)) is not type(learner):
+    if name in BUILT_IN or _origin(_known.get(name, learner)) != _origin(learner):
         raise ConfigError(f"learner {shown(name)}: there is one of this name already; choose another name")
     for member in ("semantics", "settings", "per_state", "begin", "advance", "values", "follow"):
         if not hasattr(learner, member):
@@ -134,6 +135,17 @@ def register(learner: Learner) -> None:
     for setting in learner.settings:
         check_known(setting, [field.name for kind in (LearnerConfig, Profile) for field in fields(kind)])
     _known[name] = learner
+
+
+def _origin(learner: Learner) -> tuple[str, str]:
+    """Return file and name of a learner's class: one file may be imported, and named on the command line besides."""
+    kind = type(learner)
+    return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__, kind.__qualname__
+
+
+def known() -> dict[str, Learner]:
+    """Return the learners that were asked for or registered so far."""
+    return dict(_known)
 
 
 def forget(name: str) -> None:

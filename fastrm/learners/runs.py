@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
+from fastrm.learners import registry
 from fastrm.problems import Problem
 from fastrm.schedules import final
 from fastrm.worlds import Cell
@@ -95,6 +98,12 @@ class Run:
     def last_epsilon(self) -> float:
         """The epsilon of the last step."""
         return final(self.config.epsilon, max(1, self.steps))
+
+    def next_action(self, problem: Problem, s: int, u: int) -> int:
+        """Return what the greedy policy does in cell s and machine state u, given as numbers."""
+        path = np.empty(2, dtype=np.int64)
+        registry.find(self.algo).follow(problem, registry.Values(self.q, self.more), s, u, path)
+        return int(np.flatnonzero(problem.tables.next_s[s] == path[1])[0])
 
     @property
     def greedy_length(self) -> float | None:

@@ -20,7 +20,7 @@ from fastrm.pictures.style import LEFT, RIGHT, finish_figure, legend_columns, li
 from fastrm.pictures.sweeps import sweep_figure, sweep_points
 from fastrm.results import Results
 from fastrm.studies import Point, short_names, sweep
-from fastrm.worlds import GridMap
+from fastrm.worlds import layout_of, read_world
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +84,8 @@ def figures_of(
     named = []
     for setup, name, text in plan.grids:
         title = f"{setup} {name}" if setup == short[setup] else f"{short[setup]}, map {name}"
-        named.append((setup if setup == name else title, GridMap.parse(text)))
+        grid = layout_of(read_world(text))
+        named += [] if grid is None else [(setup if setup == name else title, grid)]
     for k in range(0, len(named), MAX_MAPS):
         yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
 

@@ -10,10 +10,10 @@ from typing import cast
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, MapError, did_you_mean, shown
+from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.kernels.contracts import FAR
 from fastrm.problems.terrain import Start, Terrain
-from fastrm.worlds import Cell, GridMap, TableWorld
+from fastrm.worlds import Cell, GridMap, TableWorld, check_layout_of
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class TableTerrain(Terrain):
     @property
     def grid(self) -> GridMap:
         """The map that its cells are laid out on."""
-        if self.table.layout is None:
-            raise MapError(f"{self.source}: this world has no layout, so it cannot be drawn; give layout to TableWorld")
-        return self.table.layout
+        return check_layout_of(self.world)
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from fastrm.machines import RewardMachine
 from fastrm.problems import Problem, compile
 from fastrm.results import Results, censored_percentile
 from fastrm.schedules import final
-from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap
+from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, read_world
 
 T = TypeVar("T")
 ONE, TWO, APPENDIX = "1a1b1c", "2a2b2c", "appendix"
@@ -75,7 +75,8 @@ class Evidence:
 
     def _setup(self, grid: int) -> str:
         """Return the objects of a map as a setup, or that it has the distances of the paper's appendix."""
-        objects = GridMap.parse(self.plan.grids[grid][2]).objects
+        world = read_world(self.plan.grids[grid][2])
+        objects = world.objects if isinstance(world, GridMap) else {}
         setup = "".join(f"{len(cells)}{letter}" for letter, cells in objects.items())
         if setup != TWO:
             return setup
@@ -203,7 +204,8 @@ class Evidence:
         return float(np.mean(tables.reward[tables.event, 0] > 0))
 
     def _compile(self, grid: int, machine: RewardMachine) -> Problem:
-        return compile(GridMap.parse(self.plan.grids[grid][2]), machine, self.plan.profile, self.plan.metric)
+        world = read_world(self.plan.grids[grid][2])
+        return compile(world, machine, self.plan.profile, self.plan.metric, start=self.plan.start)
 
     def _known(self, key: Any, compute: Callable[[], T]) -> T | None:
         """Compute an exact fact once; None where the exact tools do not reach."""

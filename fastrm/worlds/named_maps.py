@@ -10,12 +10,13 @@ from fastrm.errors import MapError, shown
 from fastrm.textfile import check_path, exists
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.recipes import looks_like_recipe, parse_recipe
+from fastrm.worlds.table import TableWorld, load_world
 
 
 def find_grid(
     name: str | Path, *, size: int | None = None, seed: int | None = None, spell: Callable[[str], str] = str
-) -> GridMap:
-    """Load a map file, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
+) -> GridMap | TableWorld:
+    """Load a map file or a world, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
     check_path(name, MapError)
     if looks_like_recipe(str(name)) and not exists(name):
         return generate_grid(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
@@ -26,7 +27,7 @@ def find_grid(
         f"goes with a setup such as 1a1b1c, but {shown(str(name))} names a map file",
         spell,
     )
-    return GridMap.load(name)
+    return load_world(name)
 
 
 def generate_grid(text: str, size: int = 41, seed: int = 0) -> GridMap:

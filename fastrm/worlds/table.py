@@ -156,7 +156,7 @@ class TableWorld:
         return numbers if by_move else numbers[0]
 
     def _starts(self, start: int | Sequence[int] | str) -> Array:
-        if start == "anywhere":
+        if isinstance(start, str) and start == "anywhere":
             return np.arange(self.n_cells, dtype=np.uint32)
         cells = list(start) if isinstance(start, list | tuple | range | np.ndarray) else [start]
         for cell in cells or [None]:
@@ -249,6 +249,34 @@ class TableWorld:
     def load(cls, path: str | Path) -> TableWorld:
         """Read a world that `save` wrote; nothing in the file is executed."""
         return cls.from_json(read_text(path, MapError), printable(str(path)))
+
+
+def read_world(text: str, source: str = "<text>") -> GridMap | TableWorld:
+    """Read a map, or a world that `TableWorld.to_json` wrote."""
+    return TableWorld.from_json(text, source) if text.lstrip().startswith("{") else GridMap.parse(text, source)
+
+
+def write_world(world: GridMap | TableWorld) -> str:
+    """Return a world as text that `read_world` reads."""
+    return world.to_json() if isinstance(world, TableWorld) else world.render()
+
+
+def layout_of(world: GridMap | TableWorld) -> GridMap | None:
+    """Return the map that pictures of a world show, None where there is none."""
+    return world if isinstance(world, GridMap) else world.layout
+
+
+def check_layout_of(world: GridMap | TableWorld) -> GridMap:
+    """Return the map that pictures of a world show; refuse a world without one."""
+    grid = layout_of(world)
+    if grid is None:
+        raise MapError(f"{world.source}: this world has no layout, so it cannot be drawn; give layout to TableWorld")
+    return grid
+
+
+def load_world(path: str | Path) -> GridMap | TableWorld:
+    """Read a map file, or a world in a file whose name ends in ``.json``."""
+    return TableWorld.load(path) if Path(path).suffix == ".json" else GridMap.load(path)
 
 
 def _is_below(value: object, bound: int) -> bool:

@@ -18,6 +18,7 @@ import io
 import os
 import re
 import shlex
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
@@ -119,7 +120,8 @@ def run_page(page: Path, folder: Path) -> list[Printed]:
     blocks, names, printed = blocks_of(page.read_text()), {"__name__": "page"}, []
     known = registry.names()
     answers = {id(block.follows): block for block in blocks if block.language == "text" and block.follows}
-    with contextlib.chdir(folder), mock.patch.dict(os.environ, environment):
+    patches = mock.patch.dict(os.environ, environment), mock.patch.object(sys, "path", [str(folder), *sys.path])
+    with contextlib.chdir(folder), patches[0], patches[1]:
         for block in blocks:
             where = f"{name_of(page)}, line {block.first + 1}"
             if "not run" in block.notes:
@@ -140,6 +142,9 @@ def run_page(page: Path, folder: Path) -> list[Printed]:
                     raise AssertionError(
                         f"{where}: a block in {block.language or 'no language'} is neither run nor marked"
                     )
+    for name, module in list(sys.modules.items()):  # that the page wrote
+        if str(getattr(module, "__file__", "")).startswith(str(folder)):
+            del sys.modules[name]
     for name in set(registry.names()) - set(known):  # of a learner that the page registers
         registry.forget(name)
     return printed
