@@ -143,6 +143,7 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
 
 def print_summary(results: Results) -> None:
     """Print medians per setup, task, swept setting and method."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
 
@@ -177,6 +178,8 @@ def print_summary(results: Results) -> None:
             show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
         )  # fmt: skip
         table.add_row(*(escape(printable(words_of([name]))) for name in key), str(row["runs"]), *count, *figures)
+    if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
+        table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)  # lines between columns would cost two characters each
     console.print(table)
 
 

@@ -119,10 +119,10 @@ def _describe(results: Results, row: int, found: Run) -> None:
     names = ("setup", "grid", "task", "label", "seed")
     setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
     settings = "".join(f", {name} {printable(words_of([results[name][row]]))}" for name in results.swept)
-    length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length} steps"
+    length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length:.6g} steps"
     settled = show_score(float(results.per_run_values("settled")[row]))
     sys.stdout.write(
         f"run {row}: setup {setup}, map {grid}, task {task}, method {label}{settings}, seed {seed}\n"
-        f"  settled score {settled}; greedy policy {length}, shortest path {found.shortest[0]} steps\n"
+        f"  settled score {settled}; greedy policy {length}, shortest path {found.shortest[0]:.6g} steps\n"
         f"  fastrm.load({str(results.path)!r}).replay({row})\n"
     )

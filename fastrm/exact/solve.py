@@ -58,7 +58,8 @@ class Solution:
     """Why ties could not be settled, None where all could."""
 
     def __repr__(self) -> str:
-        return f"<Solution gamma {self.gamma:g}: optimal {self.length}, shortest {self.shortest} steps>"
+        length = "None" if self.length is None else f"{self.length:.6g}"
+        return f"<Solution gamma {self.gamma:g}: optimal {length}, shortest {self.shortest:.6g} steps>"
 
     @property
     def tables(self) -> Tables:

@@ -33,7 +33,7 @@ from fastrm.learners import registry
 from fastrm.machines import KINDS, RewardMachine
 from fastrm.problems import Metric, Problem, compile
 from fastrm.resources import remember
-from fastrm.worlds import generate_grid, load_world, read_world, write_world
+from fastrm.worlds import count_starts, generate_grid, load_world, read_world, write_world
 
 
 class Place(NamedTuple):
@@ -143,7 +143,12 @@ class Plan:
         return cls(**table)
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return self._number
+
+    @cached_property
+    def _number(self) -> int:
+        """Tells plans apart in caches, also where their learners are not known."""
+        return hash(self.to_json())
 
     @cached_property
     def digest(self) -> str:
@@ -161,6 +166,11 @@ class Plan:
     def variants(self) -> tuple[LearnerConfig, ...]:
         """The settings of every combination of the values of swept settings."""
         return variants_of(self.learner, self.sweep)
+
+    @cached_property
+    def has_means(self) -> bool:
+        """Whether lengths are means: some map has several starts."""
+        return self.start is not None or any(count_starts(text) > 1 for _, _, text in self.grids)
 
     @property
     def swept(self) -> tuple[str, ...]:

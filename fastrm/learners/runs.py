@@ -75,7 +75,8 @@ class Run:
     def __repr__(self) -> str:
         last = f", score {self.score[-1]:.3f}" if self.score.size else ""
         name = self.algo + ("-rs" if self.shaping else "")
-        return f"<Run {name} seed {self.seed}: greedy {self.greedy_length}, shortest {self.shortest[0]} steps{last}>"
+        greedy = "None" if self.greedy_length is None else f"{self.greedy_length:.6g}"
+        return f"<Run {name} seed {self.seed}: greedy {greedy}, shortest {self.shortest[0]:.6g} steps{last}>"
 
     def _repr_html_(self) -> str:
         """Show figures and learning curve in a notebook."""

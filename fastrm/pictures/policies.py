@@ -129,9 +129,9 @@ def draw_learning(
                 axis.set_ylim(rows - 0.5, -0.5)
                 axis.set_title(printable(f"{name}: {title}"), pad=3, parse_math=False)
         figure.text(0.08 / width, 0.05 / height, "\n".join(note), fontsize=7, color="0.3", va="bottom")
-        found = ", ".join("not complete" if n is None else f"{n} steps" for n in run.greedy_lengths)
+        found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
         cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
-        shortest = ", ".join(map(str, run.shortest))
+        shortest = ", ".join(f"{n:.6g}" for n in run.shortest)
         put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {shortest}{cut}")
     return figure
 

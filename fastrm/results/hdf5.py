@@ -22,6 +22,7 @@ from fastrm.arrays import Array
 from fastrm.errors import StoreError
 from fastrm.results.schema import (
     COORDINATES,
+    LENGTHS,
     MAX_BYTES,
     NUMBERS,
     PER_RUN,
@@ -32,6 +33,7 @@ from fastrm.results.schema import (
     Frame,
     Runs,
     blank,
+    dtype_of,
 )
 from fastrm.results.validation import check_column, check_dataset, check_heaps, read_attributes, read_schema
 from fastrm.textfile import open_regular
@@ -81,7 +83,7 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
         for variable in VARIABLES:
             name, dimensions = variable.name, ["run", "tick"] if variable.per == "tick" else ["run"]
             shape = (len(numbers), len(step))[: len(dimensions)]
-            dtype = np.dtype(f"S{widest}" if name == "error" else variable.dtype)
+            dtype = np.dtype(f"S{widest}" if name == "error" else dtype_of(variable, runs))
             dataset = _create(file, name, shape=shape, dtype=dtype)
             _describe(file, dataset, dimensions)
             dataset.attrs["coordinates"] = " ".join(coordinates) + (" step" if variable.per == "tick" else "")
@@ -190,7 +192,8 @@ class LazyColumns(Mapping[str, Array]):
                 column: Array = file[name][...]
         except (OSError, RuntimeError, ValueError, TypeError, MemoryError) as problem:  # a chunk does not inflate, say
             raise StoreError(f"{self.source}: {name!r} cannot be read: {_first_line(problem)}") from None
-        column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
+        if not (name in LENGTHS and column.dtype.kind == "f"):  # means
+            column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
         check_column(name, column, self.source)
         return column
 

@@ -62,6 +62,10 @@ class Runs(Protocol):
     def swept(self) -> tuple[str, ...]:
         """Settings of the learners that runs differ in; coordinates beside those that all files have."""
 
+    @property
+    def has_means(self) -> bool:
+        """Whether lengths are means over several starts."""
+
     def coordinate(self, name: str, runs: Array) -> Array:
         """Return one coordinate of runs, text as bytes."""
 
@@ -101,7 +105,7 @@ def _steps_to_90(run: Run) -> float:
 
 # fmt: off
 VARIABLES = (
-    Variable("shortest", "i4", "run", "length of a shortest path",
+    Variable("shortest", "i4", "run", "length of a shortest path; a mean over starts where there are several",
              0, lambda run: sum(run.shortest), low=0),
     Variable("optimal_arps", "f8", "run",
              "unit of the score: expected task reward per step of the best policy (or total own reward, where scored)",
@@ -110,9 +114,10 @@ VARIABLES = (
              "largest expected task reward per step of any policy that must explore, NaN for scores by own reward; "
              "ceiling / optimal_arps is the largest score to settle at",
              math.nan, None),
-    Variable("greedy_length", "i4", "run", "steps of the learned greedy policy to complete the task, -1 if it does not",
+    Variable("greedy_length", "i4", "run", 
+             "steps of the learned greedy policy to complete the task, a mean like `shortest`; -1 if it does not",
              -1, _total_length, low=-1),
-    Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path",
+    Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path from every start",
              0, lambda run: run.solved, low=0, high=1),
     Variable("steps_to_90", "f8", "run", "steps until the score first reached 0.9, NaN if it never did",
              math.nan, _steps_to_90, low=1, high=2**53),
@@ -137,6 +142,8 @@ PER_RUN = tuple(variable.name for variable in VARIABLES if variable.per == "run"
 PER_TICK = tuple(variable.name for variable in VARIABLES if variable.per == "tick")
 
 
+LENGTHS = ("shortest", "greedy_length")
+"""Whole numbers where every map has one start; means, and then float64, where some have several."""
 MAX_BYTES = 4 << 30
 """What a result file may hold, uncompressed: it is built and checked in memory."""
 MAX_ERROR = 200
@@ -172,6 +179,11 @@ def bytes_of_file(runs: int, ticks: int, names: int) -> int:
     return runs * (sizes["run"] + ticks * sizes["tick"]) + 16 * ticks
 
 
+def dtype_of(variable: Variable, runs: Runs) -> str:
+    """Return the type of a variable in the file of an experiment."""
+    return "f8" if variable.name in LENGTHS and runs.has_means else variable.dtype
+
+
 def blank(variable: Variable, runs: int, ticks: int, dtype: Any = None) -> Array:
     """Return a column of a variable's missing value."""
     shape = (runs,) if variable.per == "run" else (runs, ticks)
@@ -181,7 +193,9 @@ def blank(variable: Variable, runs: int, ticks: int, dtype: Any = None) -> Array
 def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
     """Return the columns of some runs, all of them missing."""
     ticks = len(runs.step)
-    return {"run": np.array(numbers, dtype=np.int64)} | {v.name: blank(v, len(numbers), ticks) for v in VARIABLES}
+    return {"run": np.array(numbers, dtype=np.int64)} | {
+        v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in VARIABLES
+    }
 
 
 def fill_in(frame: Frame, row: int, run: Run) -> None:

@@ -5,7 +5,15 @@ from fastrm.worlds.grid import GridMap
 from fastrm.worlds.moves import ACTIONS, DOWN, LEFT, OFFSETS, RIGHT, UP, flat_offsets
 from fastrm.worlds.named_maps import find_grid, generate_grid
 from fastrm.worlds.recipes import parse_recipe
-from fastrm.worlds.table import TableWorld, check_layout_of, layout_of, load_world, read_world, write_world
+from fastrm.worlds.table import (
+    TableWorld,
+    check_layout_of,
+    count_starts,
+    layout_of,
+    load_world,
+    read_world,
+    write_world,
+)
 from fastrm.worlds.tiles import (
     FLOOR,
     FLOOR_TOO,
@@ -19,7 +27,7 @@ from fastrm.worlds.tiles import (
 
 __all__ = [
     "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "DOWN", "FLOOR", "FLOOR_TOO", "LEFT", "OBJECT_IN_WORDS",
-    "OFFSETS", "RIGHT", "START", "UP", "WALL", "Cell", "GridMap", "TableWorld", "check_layout_of", "find_grid",
-    "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe", "read_world",
-    "split_object", "write_world",
+    "OFFSETS", "RIGHT", "START", "UP", "WALL", "Cell", "GridMap", "TableWorld", "check_layout_of", "count_starts",
+    "find_grid", "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe",
+    "read_world", "split_object", "write_world",
 ]  # fmt: skip

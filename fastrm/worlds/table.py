@@ -21,6 +21,7 @@ from fastrm.errors import MapError, printable, shown
 from fastrm.textfile import read_text
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.moves import MOST_ACTIONS
+from fastrm.worlds.tiles import START
 
 Labels = Sequence[Any] | Mapping[Any, Any]
 """What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
@@ -254,6 +255,15 @@ class TableWorld:
 def read_world(text: str, source: str = "<text>") -> GridMap | TableWorld:
     """Read a map, or a world that `TableWorld.to_json` wrote."""
     return TableWorld.from_json(text, source) if text.lstrip().startswith("{") else GridMap.parse(text, source)
+
+
+def count_starts(text: str) -> int:
+    r"""Return how many start cells a map or world has, given as text.
+
+    >>> count_starts("XXXXX\nXA AX\nXXXXX")
+    2
+    """
+    return len(read_world(text).starts) if text.lstrip().startswith("{") else text.count(START)
 
 
 def write_world(world: GridMap | TableWorld) -> str:

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from fastrm.errors import StoreError
-from fastrm.results.schema import COORDINATES, NUMBERS, PER_TICK, SETTINGS, VARIABLES
+from fastrm.results.schema import COORDINATES, LENGTHS, NUMBERS, PER_TICK, SETTINGS, VARIABLES
 
 _FILTERS = {h5py.h5z.FILTER_DEFLATE: "gzip", h5py.h5z.FILTER_SHUFFLE: "shuffle", h5py.h5z.FILTER_FLETCHER32: "fletcher"}
 _BEST_RATIO = 1100
@@ -41,7 +41,7 @@ def check_dataset(name: str, dataset: h5py.Dataset, source: str) -> None:
 def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
     """Ask HDF5 for the class first: h5py shows text of any length, references and records alike as objects."""
     kind = dataset.id.get_type()
-    is_number = name in SETTINGS and kind.get_class() == h5py.h5t.FLOAT  # else it is text
+    is_number = name in (*SETTINGS, *LENGTHS) and kind.get_class() == h5py.h5t.FLOAT  # else text, or whole numbers
     widest = np.dtype("f8" if is_number else _TYPES[name])
     right = kind.get_class() == _CLASSES[widest.kind]
     if right and widest.kind == "S":
