@@ -75,7 +75,7 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
         say(str(problem))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if results.swept:  # claims and findings are about one value of a setting
+        if results.swept or results.plan.warm_start:  # claims and findings are about neither
             path = None
         elif any(method.optimism is not None for method in results.plan.methods):
             path, findings = folder / "findings.md", "".join(tables(results))

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from fastrm.checks import check_choice, check_number, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
-from fastrm.experiments.methods import Method
+from fastrm.experiments.methods import Method, read_warm_starts
 from fastrm.experiments.sweeps import Sweep, as_table, read_learner
 from fastrm.machines import Kind, KindName, check_task, find_kind
 from fastrm.problems import ANYWHERE, METRICS, Metric
@@ -85,6 +85,9 @@ class Experiment:
     optimism: float | None = None
     """Where initial values lie between the smallest (0) and the largest (1) true value, for methods without shaping
     that do not say it themselves; without it the learner's ``q_init`` counts."""
+    warm_start: Mapping[str, str] = field(default_factory=dict)
+    """Methods that start with the values that another method has learned, on the same map and task with the same seed
+    and settings: ``{crm-num = "crm-bool"}``."""
     learner: LearnerConfig | Mapping[str, Any] = field(default_factory=LearnerConfig)
     """Settings of the learners. A list of values in place of one makes a sweep: every run is made with each of them."""
 
@@ -150,6 +153,7 @@ class Experiment:
         _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)
         _check_spelling("methods", [method.label for method in methods], self.methods)
         object.__setattr__(self, "methods", tuple(method.label for method in methods))  # one spelling in files
+        object.__setattr__(self, "warm_start", dict(read_warm_starts(self.warm_start, self.methods)))
         _check_file(self)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self, cast
@@ -85,6 +86,39 @@ class Method:
         'crm-pot'
         """
         return replace(self, optimism=optimism)
+
+
+def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Read which method starts with what another has learned; return the pairs in the order of the methods.
+
+    Raises
+    ------
+    ConfigError
+        When one of them is not a method of the experiment, or a method would start with what it learns itself.
+
+    >>> read_warm_starts({"crm-numeric": "crm-bool"}, ["crm-bool", "crm-num"])
+    (('crm-num', 'crm-bool'),)
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for pair in given.items() for name in pair):
+        raise ConfigError(f"warm_start={shown(given)}: must be a table such as {{crm-num = 'crm-bool'}}")
+    found: dict[str, str] = {}
+    for pair in given.items():
+        one, source = (Method.read(label).label for label in pair)
+        for label in (one, source):
+            if label not in methods:
+                near = did_you_mean(label, methods)
+                raise ConfigError(f"warm_start: {shown(label)} is not among the methods{near}; add it to them")
+        if one in found:
+            raise ConfigError(f"warm_start: {shown(one)} is given twice; leave one out")
+        found[one] = source
+    for label in found:
+        chain = [label]
+        while (source := found.get(chain[-1], "")) and source not in chain:
+            chain.append(source)
+        if source:
+            way = " <- ".join([*chain[chain.index(source) :], source])
+            raise ConfigError(f"warm_start: {way} leads back to where it began; leave one out")
+    return tuple((label, found[label]) for label in methods if label in found)
 
 
 def check_learner(algo: str, source: str) -> None:

@@ -25,7 +25,7 @@ from fastrm.errors import ConfigError
 from fastrm.exact import value_range
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.identities import hash_of, identity_of
-from fastrm.experiments.methods import Method
+from fastrm.experiments.methods import Method, read_warm_starts
 from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
 from fastrm.experiments.sweeps import Sweep, check_is_read, column_of, read_learner, stored_column, variants_of
 from fastrm.experiments.task_texts import Machines, machines_of, rotation_of
@@ -71,6 +71,8 @@ class Plan:
     """Where episodes begin: ``anywhere``, or where the maps say."""
     sweep: Sweep = ()
     """Settings of the learners with several values, and these; `learner` has the first of each."""
+    warm_start: tuple[tuple[str, str], ...] = ()
+    """Methods that start with what another has learned, and that other, by their labels."""
 
     @classmethod
     def of(cls, experiment: Experiment) -> Self:
@@ -99,6 +101,8 @@ class Plan:
         settings = asdict(experiment)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
+        if not experiment.warm_start:  # as in files from before there were warm starts
+            del settings["warm_start"]
         return cls(
             experiment=json.loads(json.dumps(settings)),
             grids=tuple(grids),
@@ -114,15 +118,14 @@ class Plan:
             optimism=experiment.optimism,
             start=experiment.start,
             sweep=experiment.sweep,
+            warm_start=tuple(experiment.warm_start.items()),
         )
 
     def to_json(self) -> str:
         """Return the plan as one string."""
         table = asdict(self) | {"methods": [method.label for method in self.methods]}
-        for name in ("sweep", "start"):
-            if not table[name]:  # as in files from before there were any
-                del table[name]
-        return json.dumps(table, sort_keys=True)
+        absent = {name for name in ("sweep", "start", "warm_start") if not table[name]}  # as in files from before
+        return json.dumps({name: value for name, value in table.items() if name not in absent}, sort_keys=True)
 
     @classmethod
     @lru_cache(maxsize=8)
@@ -139,6 +142,7 @@ class Plan:
         table["learner"], table["sweep"] = read_learner(learner)
         for key in ("grids", "tasks"):
             table[key] = tuple(tuple(item) for item in table[key])
+        table["warm_start"] = read_warm_starts(dict(table.get("warm_start", ())), table["methods"])
         table["methods"] = tuple(Method.read(label) for label in table["methods"])
         return cls(**table)
 
@@ -155,7 +159,7 @@ class Plan:
         """A hash of what determines the numbers of all runs."""
         labels = [method.label for method in self.methods]
         rest = self.grids, self.tasks, labels, self.seeds, self.steps, self.metric, self.root_seed, self.slip
-        return hash_of(json.dumps([*rest, *self._where, *self.identities], sort_keys=True))
+        return hash_of(json.dumps([*rest, *self._where, *self.identities, *self.warm_start], sort_keys=True))
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -265,6 +269,14 @@ class Plan:
         low, high = _value_range(self, grid, task, method, config.gamma)
         return replace(config, q_init=low + optimism * (high - low))
 
+    def source_of(self, run: int) -> int | None:
+        """Return the run whose values a run starts with, None for one that starts afresh."""
+        place, labels = self.coordinates(run), [method.label for method in self.methods]
+        source = dict(self.warm_start).get(labels[place.method])
+        if source is None:
+            return None
+        return int(np.ravel_multi_index(place._replace(method=labels.index(source)), self.shape))
+
     def optimism_of(self, method: Method) -> float | None:
         """Return where a method's initial values lie between the true ones, None for the q_init as set."""
         return self.optimism if method.optimism is None and not method.shaping else method.optimism
@@ -290,7 +302,9 @@ class Plan:
         grid, task, method, variant, seed = self.coordinates(run)
         texts = self.grids[grid][2], *self.machines(grid, task, method)
         rest = self.metric, self.slip, self.steps, self.stream(grid, seed), *self._where
-        return hash_of(*texts, json.dumps(rest), self.identities[method * len(self.variants) + variant])[:16]
+        before = () if (source := self.source_of(run)) is None else (self.run_id(source),)
+        identity = self.identities[method * len(self.variants) + variant]
+        return hash_of(*texts, json.dumps(rest), identity, *before)[:16]
 
 
 @remember()

@@ -47,6 +47,7 @@ def read_plan(text: str) -> dict[str, Any]:
     if table.get("start") is not None:
         check_choice("start", table["start"], (ANYWHERE,))
     _check_sweep(table)
+    _check_warm_start(table)
     _check_machines(table)
     _check_count(table)
     return table
@@ -147,6 +148,15 @@ def _check_sweep(table: dict[str, Any]) -> None:
     names = [name for name, _ in sweep]
     if names != [name for name in SETTINGS if name in names]:
         raise ConfigError("sweep: must name settings of the learners, each once and in their order")
+
+
+def _check_warm_start(table: dict[str, Any]) -> None:
+    """Insist on pairs of words; which words, and whether they lead in a circle, is checked where they are read."""
+    pairs = table.get("warm_start", [])
+    if not isinstance(pairs, list) or not all(
+        isinstance(p, list) and len(p) == 2 and all(map(_is_name, p)) for p in pairs
+    ):
+        raise ConfigError("warm_start: must be a list of pairs of methods")
 
 
 def _check_count(table: dict[str, Any]) -> None:

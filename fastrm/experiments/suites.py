@@ -253,7 +253,11 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
 def _refuse_lists(table: dict[str, Any]) -> None:
     """Refuse several values of what takes one, saying what can have several."""
     for field in fields(Experiment):
-        takes_several = str(field.type).startswith("tuple") or field.name in ("learner", "terminal_rewards")
+        takes_several = str(field.type).startswith("tuple") or field.name in (
+            "learner",
+            "terminal_rewards",
+            "warm_start",
+        )
         if isinstance(value := table.get(field.name), list) and not takes_several:
             raise ConfigError(
                 f"{field.name}={shown(value)}: takes one value; only settings of the learner can have several, such as "

@@ -59,12 +59,11 @@ def figures_of(
             many = max(map(len, by_setup.values()))
             yield name, curves(drawn, f"{many} map{'s' * (many > 1)} per setup, {about}")
         generated, by_setup = [], {}
-    starts = (
-        {}
-        if results.swept
-        else dict.fromkeys(method_of(label).optimism for label in dict.fromkeys(results["label"].tolist()))
-    )
-    if len(starts) > 1:  # methods that differ in their start alone look alike: a figure for each start
+    labels = dict.fromkeys(results["label"].tolist())
+    starts = dict.fromkeys(method_of(label).optimism for label in labels)
+    if len(starts) > 1 and not (
+        results.swept or plan.warm_start
+    ):  # methods that differ in their start alone look alike: a figure for each start
         many = max((len(names) for names in by_setup.values()), default=0)
         said = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
         yield "starts", optimism_sweep(list(sweep(results)), said, width=width)

@@ -30,8 +30,13 @@ MOST_RUNS = 10**7
 """Runs of a plan that is judged: figures lie in arrays with a place for every one of them, made or not."""
 
 
-def refuse_sweep(results: Results, what: str) -> None:
-    """Refuse a file with several values of a setting: what is told would mix them."""
+def refuse_variants(results: Results, what: str) -> None:
+    """Refuse a file whose methods are not just their names: what is told would mix settings, or hide a warm start."""
+    if results.plan.warm_start:
+        raise ConfigError(
+            f"{results.path or 'these results'}: has methods that start with what others learned; {what} are about "
+            "methods that start afresh"
+        )
     if results.swept:
         names = ", ".join(results.swept)
         raise ConfigError(
@@ -47,7 +52,7 @@ class Evidence:
         self.plan = plan = results.plan
         if plan.count > MOST_RUNS:
             raise ConfigError(f"{results.path}: a plan of {plan.count} runs; claims are judged on at most {MOST_RUNS}")
-        refuse_sweep(results, "claims")
+        refuse_variants(results, "claims")
         self._memory: dict[Any, Any] = {}
         self.gamma, self.epsilon = plan.learner.gamma, final(plan.learner.epsilon, plan.steps)
         fine = results["error"] == ""

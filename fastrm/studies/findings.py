@@ -19,7 +19,7 @@ from fastrm.errors import ConfigError, MachineError
 from fastrm.exact import guarantee
 from fastrm.experiments import Plan, method_of
 from fastrm.results import Results, by_map, censored_percentile, interval_of_mean
-from fastrm.studies.evidence import refuse_sweep
+from fastrm.studies.evidence import refuse_variants
 
 Verdicts = dict[tuple[int, int, str], bool]
 """By grid, task and kind."""
@@ -211,6 +211,6 @@ def over_maps(values: Array, maps: Array) -> Estimate:
 
 
 def _check(results: Results) -> None:
-    refuse_sweep(results, "findings")
+    refuse_variants(results, "findings")
     if not (results["error"] == "").any() or not len(results["step"]):
         raise ConfigError(f"{results.path or 'these results'}: no finished runs to tell of, or none of a tick")

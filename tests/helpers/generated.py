@@ -31,6 +31,7 @@ _TYPES = {
     "bool": "true or false",
     "tuple[str, ...]": "list of strings",
     "Mapping[str, float | str]": "table",
+    "Mapping[str, str]": "table",
     "LearnerConfig | Mapping[str, Any]": "table",
     "Metric": " or ".join(f'`"{name}"`' for name in METRICS),
 }

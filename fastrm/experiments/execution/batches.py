@@ -23,6 +23,8 @@ from fastrm.schedules import final
 
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
 BATCH_RUNS = 500
+WARM_RUNS = 3
+"""Runs that start with what others have learned are made so many at a time, as those others are kept meanwhile."""
 
 
 class Stopped(Exception):
@@ -64,7 +66,8 @@ def bytes_of_largest_run(plan: Plan) -> int:
 
 def workers_that_fit(plan: Plan, workers: int) -> int:
     """Return how many of some workers there is memory for, with a run each and the copy that it hands out."""
-    return max(1, min(workers, usable_memory() // (2 * bytes_of_largest_run(plan))))
+    kept = WARM_RUNS if plan.warm_start else 0
+    return max(1, min(workers, usable_memory() // ((2 + kept) * bytes_of_largest_run(plan))))
 
 
 def peak_bytes(plan: Plan, workers: int) -> int:
@@ -72,7 +75,7 @@ def peak_bytes(plan: Plan, workers: int) -> int:
     size, runs = bytes_of_largest_run(plan), runs_per_batch(plan)
     busy = min(workers_that_fit(plan, workers), -(-plan.count // runs))
     at_once = max(1, min(runs, plan.seeds, room_for(workers) // size))
-    return busy * (at_once + 1) * size
+    return busy * (at_once + 1 + (WARM_RUNS if plan.warm_start else 0)) * size
 
 
 def work(
@@ -103,10 +106,15 @@ def work(
     return frame, inside
 
 
-def request_of(plan: Plan, runs: Sequence[int]) -> dict[str, Any]:
-    """Return what `trained` is asked for: the runs differ in their seeds only."""
+def request_of(plan: Plan, runs: Sequence[int], **how: Any) -> dict[str, Any]:
+    """Return what `trained` is asked for: the runs differ in their seeds only.
+
+    Runs that another run comes before are asked for with that run, which is trained here; `how` is for its training.
+    """
     place = plan.coordinates(runs[0])
+    before = [source for run in runs if (source := plan.source_of(run)) is not None]
     return {
+        **({"warm_start": list(train_runs(plan, before, **how))} if before else {}),
         "problem": plan.problem(place.grid, place.task, place.method),
         "algo": plan.methods[place.method].algo,
         "steps": plan.steps,
@@ -118,7 +126,10 @@ def request_of(plan: Plan, runs: Sequence[int]) -> dict[str, Any]:
 
 def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
     """Yield some runs that differ in their seeds only, as they are to the last bit; `how` is for `trained`."""
-    return trained(**request_of(plan, runs), optimum=_unit(plan, *_yardstick(plan, runs[0])), **how)
+    unit, alone = _unit(plan, *_yardstick(plan, runs[0])), {name: how[name] for name in how if name != "episodes"}
+    at_once = WARM_RUNS if plan.source_of(runs[0]) is not None else len(runs)
+    for k in range(0, len(runs), at_once):
+        yield from trained(**request_of(plan, runs[k : k + at_once], **alone), optimum=unit, **how)
 
 
 def _yardstick(plan: Plan, run: int) -> tuple[int, int, float, float, int]:

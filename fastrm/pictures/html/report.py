@@ -86,8 +86,9 @@ def report_page(
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
     maps, columns = runs_arrays(results, shown_runs)
-    starts = not results.swept and any(method.optimism is not None for method in results.plan.methods)
-    judges = not starts and not results.swept and (claims is not None or verdicts)
+    plain = not (results.swept or results.plan.warm_start)
+    starts = plain and any(method.optimism is not None for method in results.plan.methods)
+    judges = plain and not starts and (claims is not None or verdicts)
     name = str(json.loads(results.attributes["experiment"]).get("name", ""))
     file = results.path.name if results.path else "results.h5"
     data: dict[str, Any] = {
