@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
@@ -21,19 +20,17 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError
 from fastrm.exact import value_range
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.identities import hash_of, identity_of
 from fastrm.experiments.methods import Method, read_warm_starts
 from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
 from fastrm.experiments.sweeps import Sweep, check_is_read, column_of, read_learner, stored_column, variants_of
-from fastrm.experiments.task_texts import Machines, machines_of, rotation_of
+from fastrm.experiments.written import Machines, grids_of, tasks_of
 from fastrm.learners import registry
-from fastrm.machines import KINDS, RewardMachine
 from fastrm.problems import Metric, Problem, compile
 from fastrm.resources import remember
-from fastrm.worlds import count_starts, generate_grid, load_world, read_world, write_world
+from fastrm.worlds import count_starts, read_world
 
 
 class Place(NamedTuple):
@@ -77,26 +74,9 @@ class Plan:
     @classmethod
     def of(cls, experiment: Experiment) -> Self:
         """Generate and read everything an experiment names, and check it."""
-        grids = [
-            (setup, str(k), generate_grid(setup, size=experiment.size, seed=k).render())
-            for setup in experiment.setups
-            for k in range(experiment.maps)
-        ]
-        for name in experiment.map_files:
-            grids.append((Path(name).stem, Path(name).stem, write_world(load_world(name))))
+        grids = grids_of(experiment)
         methods = tuple(Method.parse(label) for label in experiment.methods)
-        wanted = {method.kind for method in methods} - {None}
-        names = [(setup, name) for setup, name, _ in grids]
-        if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
-        tasks: list[tuple[str, Machines]] = [
-            (task, {kind: machines_of(experiment, task, kind, grids) for kind in KINDS if kind in wanted})
-            for task in experiment.tasks
-        ]
-        for name in experiment.machine_files:
-            tasks.append((Path(name).stem, {"": [[RewardMachine.load(name).write()]]}))
-        if experiment.rotate:
-            tasks = [rotation_of(tasks)]
+        tasks = tasks_of(experiment, {method.kind for method in methods}, grids)
         check_is_read(experiment.sweep, methods, experiment.optimism)
         settings = asdict(experiment)
         for key in ("map_files", "machine_files"):

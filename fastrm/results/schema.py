@@ -114,7 +114,7 @@ VARIABLES = (
              "largest expected task reward per step of any policy that must explore, NaN for scores by own reward; "
              "ceiling / optimal_arps is the largest score to settle at",
              math.nan, None),
-    Variable("greedy_length", "i4", "run", 
+    Variable("greedy_length", "i4", "run",
              "steps of the learned greedy policy to complete the task, a mean like `shortest`; -1 if it does not",
              -1, _total_length, low=-1),
     Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path from every start",

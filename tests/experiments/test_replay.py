@@ -166,5 +166,5 @@ def test_a_learner_that_is_not_known_is_one_line(results, tmp_path):
         assert own.replay(0).algo == "careful"
     finally:
         registry.forget("careful")
-    with pytest.raises(ConfigError, match=r"own.h5: run 0: learner 'careful' is not known here; make it known with"):
+    with pytest.raises(ConfigError, match=r"own.h5: run 0: learner 'careful' is not known here; name its file"):
         own.replay(0)

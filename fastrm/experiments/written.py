@@ -1,16 +1,18 @@
-"""The machines of an experiment's tasks, written out as text for its plan."""
+"""The maps and the machines of an experiment, written out as text for its plan."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from fastrm.errors import ConfigError
 from fastrm.exact import as_float, critical_reward
 from fastrm.experiments.experiment import Experiment, critical_factor
-from fastrm.machines import Kind, RewardMachine, task as build_task
+from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
 from fastrm.problems import compile
-from fastrm.worlds import read_world
+from fastrm.worlds import generate_grid, load_world, read_world, write_world
 
 Machines = dict[str, list[list[str]]]
 """By kind (``""`` for machines from files): for each map, or once for all of them, the texts played in rotation."""
@@ -42,6 +44,34 @@ def machines_of(
             raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of task {task} is 0; give a number")
         texts.append([build(critical + (factor - 1.0) * abs(critical)).write()])
     return texts
+
+
+def grids_of(experiment: Experiment) -> list[tuple[str, str, str]]:
+    """Return setup, name and text of every map: generate some, read the others."""
+    grids = [
+        (setup, str(k), generate_grid(setup, size=experiment.size, seed=k).render())
+        for setup in experiment.setups
+        for k in range(experiment.maps)
+    ]
+    for name in experiment.map_files:
+        grids.append((Path(name).stem, Path(name).stem, write_world(load_world(name))))
+    names = [(setup, name) for setup, name, _ in grids]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
+    return grids
+
+
+def tasks_of(
+    experiment: Experiment, kinds: Collection[str | None], grids: Sequence[tuple[str, str, str]]
+) -> list[tuple[str, Machines]]:
+    """Return name and machines of every task, in the kinds that methods ask for."""
+    tasks: list[tuple[str, Machines]] = [
+        (task, {kind: machines_of(experiment, task, kind, grids) for kind in KINDS if kind in kinds})
+        for task in experiment.tasks
+    ]
+    for name in experiment.machine_files:
+        tasks.append((Path(name).stem, {"": [[RewardMachine.load(name).write()]]}))
+    return [rotation_of(tasks)] if experiment.rotate else tasks
 
 
 def rotation_of(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
