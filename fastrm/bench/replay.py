@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.usage = (
         "%(prog)s FILE --out OUT --run I\n"
-        "       ... FILE --out OUT (--worst|--median|--best) METHOD TASK [--setup SETUP] [--where SETTING=VALUE]"
+        "       ... FILE --out OUT (--worst|--median|--best) METHOD TASK\n"
+        "           [--setup SETUP] [--where SETTING=VALUE]"
     )
     parser.add_argument("file", metavar="FILE", help="a result file")
     which = parser.add_mutually_exclusive_group(required=True)

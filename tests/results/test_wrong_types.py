@@ -42,7 +42,7 @@ CALLS = {
     "curves of": lambda results, odd: results.curves(task=odd),
     "groups": lambda results, odd: list(results.groups("setup", odd)),
     "number": lambda results, odd: results.per_run_values(odd),
-    "summary by": lambda results, odd: results.summary(by=odd),
+    "summary by": lambda results, odd: results.summary(by=odd if odd is not None else 3),
     "summary by several": lambda results, odd: results.summary(by=["setup", odd]),
     "summary over": lambda results, odd: results.summary(over=odd if odd is not None else 3),
     "compare one": lambda results, odd: results.compare(odd, "qrm-bool"),
