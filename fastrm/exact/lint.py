@@ -93,6 +93,7 @@ def lint(
     if faults or grid is None:
         return faults
     sound = RewardMachine.from_draft(machine)
+    sound.refuse_large("lint on a map")
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     faults = _edge_faults(sound, survey(grid, metric), profile)
     if faults:

@@ -7,14 +7,16 @@ just made pays its reward and leads to u'. Reaching F ends the episode; each ter
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
 from fastrm.checks import check_known, check_number
 from fastrm.errors import ConfigError, MachineError, place, printable, shown
-from fastrm.machines import ltlf, reward_kinds
+from fastrm.machines import ltlf, recognition, reward_kinds
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
 from fastrm.machines.language import formats, rm_format
+from fastrm.machines.language.agendas import Agenda
 from fastrm.machines.language.draft import Draft
 from fastrm.machines.language.expressions import constant
 from fastrm.machines.language.tokens import fault
@@ -134,6 +136,14 @@ class RewardMachine(Draft):
         """Check a draft and make it a machine."""
         return cls(**{name: getattr(draft, name) for name in Draft.__dataclass_fields__})
 
+    def refuse_large(self, what: str) -> None:
+        """Refuse something that needs all states of a machine."""
+        if self.large is not None:
+            raise MachineError(
+                f"{self.name or self.source}: {what}: not for an agenda of {len(self.large.targets)} stages, whose "
+                "machine states are too many to list; compile it, and train coupled"
+            )
+
     def write(self) -> str:
         """Return the machine as ``.rm`` text; `parse` of it gives an equal machine."""
         return rm_format.write_machine(self)
@@ -152,6 +162,21 @@ class RewardMachine(Draft):
         from fastrm.pictures import draw_machine
 
         return draw_machine(self)
+
+    @cached_property
+    def agenda(self) -> Agenda | None:
+        """The stages of its task, where that is a matter of visits in turn and in any order; see `recognition`.
+
+        >>> RewardMachine.sequence("a-b").agenda
+        Agenda(targets=('a', 'b'), needs=(0, 1))
+        """
+        return self.large or recognition.find_agenda(self)
+
+    @property
+    def pays_at_the_end(self) -> bool:
+        """Whether it pays 1 for completing the task and nothing else, as Boolean machines do."""
+        ends = (1.0 if edge.target in self.success else 0.0 for edge in self.edges)
+        return not self.potential and all(constant(e.reward) == paid for e, paid in zip(self.edges, ends, strict=True))
 
     def potentials(self, gamma: float) -> dict[str, float]:
         """Return the shaping potential of every state, terminals included.
@@ -181,6 +206,7 @@ class RewardMachine(Draft):
         {'u0': -0.5, 'u1': -1.0, 'done': 0.0}
         """
         check_number("gamma", gamma, 0, 1)
+        self.refuse_large("potentials")
         value = dict.fromkeys((*self.states, *self.terminals), 0.0)
         ways = {u: [(constant(e.reward) or 0.0, e.target) for e in self.edges if e.source == u] for u in self.states}
         change, scale, sweeps = 1.0, 0.0, 0

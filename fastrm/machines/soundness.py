@@ -33,6 +33,8 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
     if draft.start in terminals or draft.start not in live:
         yield None, f"the start state {draft.start} is a terminal or unknown; start in one of {', '.join(draft.states)}"
         return
+    if draft.large is not None:  # its states follow each other, as whoever made it has seen
+        return
     defaults: set[str] = set()
     if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
         yield None, f"potential {shown(draft.potential)}: must be a number from 0 (none) to 1e100"

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 from fastrm.errors import MachineError
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
+from fastrm.machines.language.agendas import MAX_STAGES, MAX_STATES, Agenda
 from fastrm.machines.language.tokens import Tokens
 from fastrm.worlds import OBJECT_IN_WORDS, is_object
 
 MAX_TARGETS = 10
-MAX_STATES = 1024
 MAX_REPEATS = 100
 MAX_LENGTH = 1000
 MAX_DEPTH = 30
@@ -112,6 +112,8 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
     """
     parser = _Parser(text, objects)
     term, avoided = parser.parse()
+    if parser.too_wide is not None:
+        raise parser.too_wide
     labels = [label for letter in parser.asked for label in parser.labels_of(letter)]
 
     def step(state: Term, label: str) -> Term | int:
@@ -128,6 +130,28 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
     if found is None:
         raise parser.error("nothing completes the task", 0)
     return found
+
+
+def agenda(text: str) -> Agenda | None:
+    """Read a task and return its stages, in the order of the text; None if it is more than visits in turn or any order.
+
+    >>> agenda("{a-b,c}-d").needs, agenda("a|b")
+    ((0, 1, 0, 7), None)
+    """
+    parser = _Parser(text, None)
+    term, avoided = parser.parse()
+    return None if avoided else _agenda_of(term, parser.written)
+
+
+def _agenda_of(term: Term, written: Mapping[Term, tuple[Term, ...]]) -> Agenda | None:
+    if isinstance(term, Visit):
+        return Agenda.visit(term.letter)
+    if not isinstance(term, InTurn | AnyOrder):
+        return None
+    parts = [_agenda_of(part, written) for part in written.get(term, tuple(term.parts))]
+    known = [part for part in parts if part is not None]
+    build = Agenda.in_turn if isinstance(term, InTurn) else Agenda.any_order
+    return build(known) if len(known) == len(parts) else None
 
 
 def _size(term: Term) -> int:
@@ -147,6 +171,8 @@ class _Parser(Tokens):
         self.objects, self.widest = objects, 0
         self.asked: dict[str, int] = {}
         self.counted: set[str] = set()
+        self.too_wide: MachineError | None = None
+        self.written: dict[Term, tuple[Term, ...]] = {}  # the parts of { } as they stand in the text
 
     def parse(self) -> tuple[Term, dict[str, int]]:
         """Return the task and the places of the letters to avoid."""
@@ -202,10 +228,14 @@ class _Parser(Tokens):
             if part in parts:
                 raise self.error("given twice in { }; to visit it twice write 2*", here)
             parts.append(part)
-        if len(parts) > MAX_TARGETS:
-            raise self.error(f"{len(parts)} targets in any order; at most {MAX_TARGETS} are supported", place)
+        if len(parts) > MAX_TARGETS and self.too_wide is None:
+            said = f"{len(parts)} targets in any order; at most {MAX_TARGETS} are supported"
+            self.too_wide = self.error(f"{said}, {MAX_STAGES} for coupled learning of a Boolean machine", place)
         self.widest = place
-        return parts[0] if len(parts) == 1 else AnyOrder(frozenset(parts))
+        if len(parts) == 1:
+            return parts[0]
+        self.written.setdefault(whole := AnyOrder(frozenset(parts)), tuple(parts))
+        return whole
 
     def repeat(self, place: int) -> Term:
         digits = self.take()

@@ -10,8 +10,9 @@ from typing import Any, Literal, Unpack
 from fastrm.checks import check_truth, refuse_given
 from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.machines import task_terms
+from fastrm.machines.language.agendas import MAX_STAGES, Agenda
 from fastrm.machines.machine import RewardMachine
-from fastrm.machines.reward_kinds import KindName, PaymentSettings
+from fastrm.machines.reward_kinds import KindName, PaymentSettings, find_kind
 from fastrm.textfile import check_path, exists
 from fastrm.worlds import GridMap, is_object
 
@@ -31,7 +32,8 @@ def task(
     text : str
         ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one of them), ``3*a`` (three times), ``( )`` to
         group, and at the end ``!n`` (never n: the episode fails there); see `task_terms`. At most 10 targets in any
-        order, at most 1024 machine states.
+        order, at most 1024 machine states. A Boolean task of visits in turn and in any order may have up to 32 visits;
+        where it needs more machine states, only ``coupled`` learns it.
     kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
         What the machine pays on the way (see `reward_kinds`); the short names ``bool``, ``num-bool``, ``num``, ``pot``
         and ``dtg`` mean the same. A numeric machine with several targets pays minus the distance to the nearest.
@@ -78,12 +80,31 @@ def task(
     if used_up and grid is None:
         raise ConfigError("used_up=True: needs the map whose objects are used up: task(..., grid=grid)")
     objects = {letter: len(cells) for letter, cells in grid.objects.items()} if grid is not None else {}
+    if not used_up and find_kind(kind) == "boolean" and (large := large_agenda(text)) is not None and not payment:
+        return _large_machine(large, text)
     automaton = task_terms.automaton(text, objects if used_up else None)
     for label in automaton.labels if grid is not None else ():
         if label[0] not in objects and any(label in automaton.targets(u) for u in range(len(automaton.moves))):
             column = text.index(label[0]) + 1
             raise MachineError(f"task {text[:60]!r}, column {column}: this map has no {label}")
     return RewardMachine.from_automaton(automaton, text, kind, payment)
+
+
+def _large_machine(agenda: Agenda, text: str) -> RewardMachine:
+    """Return the Boolean machine of an agenda, its states unlisted."""
+    name = " ".join(f"{text} boolean".split())
+    states = tuple(f"u{i}" for i in range(len(agenda.statements() or ())))
+    return RewardMachine(
+        start="u0", states=states, edges=(), success=("done",), name=name, source=f"<{name}>", large=agenda
+    )
+
+
+def large_agenda(text: str) -> Agenda | None:
+    """Return the agenda of a task with too many machine states to list; None if it is small, or no agenda."""
+    agenda = task_terms.agenda(text)
+    if agenda is None or len(agenda.targets) > MAX_STAGES or agenda.statements() is None:
+        return None
+    return agenda if agenda.sets() is None else None
 
 
 def find_machine(
@@ -115,7 +136,8 @@ def find_machine(
 
 def check_task(text: str) -> None:
     """Refuse a text that is not a task."""
-    task_terms.automaton(text)
+    if large_agenda(text) is None:
+        task_terms.automaton(text)
 
 
 def looks_like_task(text: str) -> bool:

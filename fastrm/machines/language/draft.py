@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fastrm.machines.language.agendas import Agenda
 from fastrm.machines.language.expressions import Expression, Guard, Otherwise, write
 
 
@@ -42,6 +43,14 @@ class Draft:
     """What the machine is called, empty if it has no name."""
     source: str = field(default="<machine>", compare=False)
     """Where the machine came from, for messages."""
+    large: Agenda | None = None
+    """The whole task where it has too many machine states to list; there are no edges then."""
+
+    def statements(self) -> list[tuple[str, str, str, int]]:
+        """Return state, target, text and reward of the agendas of a `large` machine, one after the other."""
+        parts = self.large.statements() if self.large is not None else None
+        ends = zip(self.states, (*self.states[1:], self.success[0]), parts or (), strict=parts is not None)
+        return [(u, v, f"agenda {' '.join(words)}", int(v in self.success)) for u, v, words in ends]
 
     @property
     def terminals(self) -> tuple[str, ...]:

@@ -16,7 +16,8 @@
     u1 -> done  when b             reward 10000
     u1 -> u1    otherwise          reward -d(b)
 
-An edge without ``reward`` pays 0.
+An edge without ``reward`` pays 0. ``u0 -> u1 agenda a b-c d`` leaves u0 when a, c after b, and d were read, in any
+order: it stands for a state and edges for everything that may be left of them.
 """
 
 from __future__ import annotations
@@ -25,14 +26,19 @@ import re
 from typing import Literal, cast
 
 from fastrm.errors import MachineError, did_you_mean, place, shown
+from fastrm.machines.language.agenda_edges import AgendaEdge, expand
+from fastrm.machines.language.agendas import MAX_STAGES, Agenda
 from fastrm.machines.language.draft import Draft, Edge
 from fastrm.machines.language.expressions import Number, Otherwise, write
 from fastrm.machines.language.parser import parse_guard, parse_reward
 from fastrm.machines.language.tokens import Statement, fault, statements
+from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 # Quantifiers that cannot give back: a line takes time in proportion to its length, however many blanks it holds.
-_EDGE = re.compile(r"((?:(?!->)\S)++)\s*+->\s*+(\S++)\s++(?:(?P<when>when\b)|otherwise(?=\s|$))")
+_EDGE = re.compile(
+    r"((?:(?!->)\S)++)\s*+->\s*+(\S++)\s++(?:(?P<when>when\b)|(?P<agenda>agenda(?=\s|$))|otherwise(?=\s|$))"
+)
 _REWARD = re.compile(r"\breward\b")
 _ENDS = re.compile(r"(?:(?:(?!->)\S)++\s*+->\s*+(?:\S++\s*+)?)?")
 """As much of an edge as there is before `when` or `otherwise`."""
@@ -42,7 +48,7 @@ _KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potentia
 def read(text: str, source: str) -> Draft:
     """Read the text of a ``.rm`` file."""
     fields: dict[str, list[str]] = {}
-    edges: list[Edge] = []
+    edges: list[Edge | AgendaEdge] = []
     for statement in statements(text):
         try:
             if "->" in statement.text:
@@ -56,10 +62,16 @@ def read(text: str, source: str) -> Draft:
     start = fields["start"][0]
     success, failure = tuple(fields.get("success", ())), tuple(fields.get("failure", ()))
     seen = dict.fromkeys([*fields.get("states", ()), start, *(name for e in edges for name in (e.source, e.target))])
+    states = tuple(name for name in seen if name not in success and name not in failure)
+    try:
+        listed = expand(start, states, edges, success)
+    except MachineError as problem:
+        raise MachineError(f"{source}:{problem}") from None
     return Draft(
         start=start,
-        states=tuple(name for name in seen if name not in success and name not in failure),
-        edges=tuple(edges),
+        states=listed.states,
+        edges=listed.edges,
+        large=listed.large,
         success=success,
         failure=failure,
         score=cast(Literal["task", "own"], fields.get("score", ["task"])[0]),
@@ -69,20 +81,48 @@ def read(text: str, source: str) -> Draft:
     )
 
 
-def _read_edge(statement: Statement) -> Edge:
+def _read_edge(statement: Statement) -> Edge | AgendaEdge:
     line, begin = statement.text, statement.place
     head = _EDGE.match(line, begin)
     paid = None if head is None else _REWARD.search(line, head.end())
     guard_end = len(line) if paid is None else paid.start()
-    if head is None or (head["when"] is None and line[head.end() : guard_end].strip()):
+    is_otherwise = head is not None and head["when"] is None and head["agenda"] is None
+    if head is None or (is_otherwise and line[head.end() : guard_end].strip()):
         stuck = cast(re.Match[str], _ENDS.match(line, begin)).end()
-        raise fault("expected 'STATE -> STATE when GUARD reward VALUE' (or 'otherwise' for 'when GUARD')", stuck)
+        raise fault(
+            "expected 'STATE -> STATE when GUARD reward VALUE' (or 'otherwise', or 'agenda a b c', for 'when GUARD')",
+            stuck,
+        )
     for group in (1, 2):
         _check_state(head[group], head.start(group))
     edge = f"edge {head[1]} -> {head[2]}"
+    if head["agenda"]:
+        agenda = _read_agenda(line, head.end(), guard_end)
+        reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end())
+        return AgendaEdge(head[1], head[2], agenda, reward, statement.number)
     guard = parse_guard(line[head.end() : guard_end], edge, head.end()) if head["when"] else Otherwise()
     reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end())
     return Edge(head[1], head[2], guard, reward, statement.number)
+
+
+def _read_agenda(line: str, begin: int, end: int) -> Agenda:
+    """Read the parts of an agenda, each an object or several in turn: ``a b-c d``."""
+    parts: list[Agenda] = []
+    for match in re.finditer(r"\S+", line[begin:end]):
+        letters = match[0].split("-")
+        for i, letter in enumerate(letters):
+            if not is_object(split_object(letter)[0]):
+                place = begin + match.start() + len("-".join([*letters[:i], ""]))
+                raise fault(f"agenda: expected {OBJECT_IN_WORDS}, found {letter[:40]!r}; write agenda a b-c d", place)
+        parts.append(Agenda.in_turn(map(Agenda.visit, letters)))
+        if parts[-1] in parts[:-1]:
+            raise fault(f"agenda: {match[0][:40]!r} is given twice", begin + match.start())
+    if not parts:
+        raise fault("agenda: is empty; name what is to be done in any order, such as agenda a b c", begin)
+    agenda = Agenda.any_order(parts)
+    if len(agenda.targets) > MAX_STAGES:
+        raise fault(f"agenda: has {len(agenda.targets)} objects; at most {MAX_STAGES} are supported", begin)
+    return agenda
 
 
 def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
@@ -131,7 +171,8 @@ def write_machine(draft: Draft) -> str:
     if draft.potential:
         lines.append(f"potential {write(Number(draft.potential))}")
     lines.append("")
-    rows = [
+    rows = [(f"{u} -> {v}", agenda, f"reward {paid}") for u, v, agenda, paid in draft.statements()]
+    rows += [
         (
             f"{edge.source} -> {edge.target}",
             "otherwise" if isinstance(edge.guard, Otherwise) else f"when {write(edge.guard)}",

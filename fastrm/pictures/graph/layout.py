@@ -55,6 +55,8 @@ def joined_edges(machine: RewardMachine) -> Iterator[tuple[tuple[str, str], list
         guard = "else" if isinstance(edge.guard, Otherwise) else write(edge.guard)
         guided = " + potential" if machine.potential else ""
         texts.setdefault((edge.source, edge.target), []).append(f"{guard} : {write(edge.reward)}{guided}")
+    for u, v, agenda, paid in machine.statements():
+        texts[u, v] = [f"{agenda} : {paid}"]
     yield from texts.items()
 
 
