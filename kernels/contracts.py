@@ -148,6 +148,46 @@ class Memory(NamedTuple):
     planning: int         #                   updates of such moves after every step
 
 
+class Columns(NamedTuple):
+    """The columns of an agenda: what there is to learn, and which of it may be pursued. C-contiguous, read-only.
+
+    A stage is one object, or type of objects, to stand on; sets of stages are bit masks. An event is a class of moves
+    that no column tells apart; event 0 is read by none.
+    """
+
+    moves:  np.ndarray  # uint64  [n_s * n_a]     as those of `Tables`, with the events of columns
+    reward: np.ndarray  # float64 [n_e, n_cols]   1 where the event completes a column
+    reads:  np.ndarray  # uint64  [n_e]           the same as a set of columns
+    stage:  np.ndarray  # uint64  [n_k]           the stage of a column
+    serves: np.ndarray  # uint64  [n_k]           all stages that reading its object completes, where they are open
+    needs:  np.ndarray  # uint64  [n_stages]      the stages that must be done before a stage
+    sets:   np.ndarray  # uint64  [n_sets]        all sets of stages that can be left, in increasing order, {} aside;
+                        #                         none where there are too many to plan ahead
+
+
+class Draft(NamedTuple):
+    """Room for the plan that is being made. Overwritten, and shared by all runs: one plan is made at a time."""
+
+    worth:        np.ndarray  # float64 [2^stages, n_k]  V of every set of stages left, after every column
+    ahead:        np.ndarray  # float64 [n_k]            V of what is left after each open column of one set
+    open_columns: np.ndarray  # uint8   [n_k]            those columns
+
+
+class Pursuit(NamedTuple):
+    """Coupled learning's own. Updated, `columns` and `width` aside."""
+
+    columns: Columns     #                                 what there is to pursue
+    left:    np.ndarray  # uint64  [n]                     the stages that are not done; {} before the first episode
+    last:    np.ndarray  # uint64  [n]                     the column that left the agenda last, n_k for the start
+    cell:    np.ndarray  # uint64  [n, n_k + 1]            where a column last left an agenda, or NOTHING
+    leg:     np.ndarray  # float64 [n, n_k + 1, n_k]       values of legs, as the last plan saw them
+    choice:  np.ndarray  # uint8   [n, 2^stages, n_k + 1]  the column to pursue with a set left, after a column
+    plans:   np.ndarray  # int64   [n]                     plans made
+    draft:   Draft       #                                 the plan that is being made
+    gamma:   float       #                                 discount
+    width:   int | None  #                                 columns of a row, as CRM's
+
+
 AGENT = np.dtype([
     ("rng0",          np.uint64),   # state of the generator
     ("rng1",          np.uint64),

@@ -85,6 +85,8 @@ def score_units(
 ) -> tuple[ScoreUnit, ...]:
     r"""Return what the scores of every task of a problem are measured by: `optimal_arps`, or else totals.
 
+    An agenda without machine states is measured by 1 / shortest.
+
     Totals are for machines with `score own` whose best policy earns no reward per step. 1 is then the expected sum of
     own rewards of the policy of `optimal_arps`, 0 that of random steps, both cut off at `horizon`.
 
@@ -99,10 +101,12 @@ def score_units(
     >>> score_units(fastrm.compile(grid, fastrm.RewardMachine.parse(text)), epsilon=0.0)[0].one
     -2.0
     """
-    check_problem(problem)
+    check_problem(problem, may_be_large=True)
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
     check_whole("horizon", horizon, 1, 2**62)
+    if problem.agenda is not None:
+        return (ScoreUnit(1 / problem.shortest[0]),)
     return tuple(_unit(problem, i, gamma, epsilon, horizon) for i in range(len(problem.machines)))
 
 

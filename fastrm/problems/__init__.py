@@ -1,5 +1,14 @@
 """World x machines -> Problem: the only builder of the arrays that the kernels read."""
 
+from fastrm.problems.agendas import (
+    MOST_PLANNED,
+    MOST_TOURED,
+    Per,
+    Tour,
+    find_tour,
+    objects_of_columns,
+    tabulate_columns,
+)
 from fastrm.problems.compatibility import check_features, leaves_read
 from fastrm.problems.compiler import compile, survey
 from fastrm.problems.episode import Episode, Moment, retrace, slide
@@ -10,7 +19,8 @@ from fastrm.problems.tabulate import Evaluator
 from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain
 
 __all__ = [
-    "ANYWHERE", "METRICS", "Episode", "Evaluator", "Metric", "Moment", "Problem", "Start", "Step", "Terrain",
-    "check_features", "check_problem", "compile", "distances", "every_action", "find_events", "leaves_read",
-    "mean_length", "retrace", "slide", "survey",
+    "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "Episode", "Evaluator", "Metric", "Moment", "Per", "Problem",
+    "Start", "Step", "Terrain", "Tour", "check_features", "check_problem", "compile", "distances", "every_action",
+    "find_events", "find_tour", "leaves_read", "mean_length", "objects_of_columns", "retrace", "slide", "survey",
+    "tabulate_columns",
 ]  # fmt: skip

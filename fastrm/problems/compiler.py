@@ -90,6 +90,8 @@ def compile(
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
+    if any(item.large for item in machines):
+        return _compile_large(grid, machines, profile, metric, slip)
     terrain = survey(grid, metric, start)
     check_features(machines, terrain)
     wanted, guided = leaves_read(machines), any(m.potential for m in machines)
@@ -109,6 +111,25 @@ def survey(world: GridMap | TableWorld, metric: Metric = "manhattan", start: Sta
     if isinstance(world, TableWorld):
         return TableTerrain.survey(world, start)
     return GridTerrain.survey(world, metric, start)
+
+
+def _compile_large(
+    grid: GridMap | TableWorld, machines: tuple[RewardMachine, ...], profile: Profile, metric: Metric, slip: float
+) -> Problem:
+    """Compile an agenda without machine states: the columns are its stages, each as a task of its own."""
+    machine = machines[0]
+    if len(machines) > 1 or machine.large is None:
+        raise MachineError(
+            f"{machine.source}: an agenda of more than 1024 machine states is learned by itself; give one"
+        )
+    text = "start u0\nsuccess done\nu0 -> done when {} reward 1\nu0 -> u0 otherwise\n"
+    parts = [
+        RewardMachine.parse(text.format(target), f"{machine.source}, {target}") for target in machine.large.targets
+    ]
+    stages = compile(grid, parts, profile, metric, slip)
+    tables = stages.tables._replace(first_u=stages.tables.first_u[:1], own_score=stages.tables.own_score[:1])
+    names = tuple((0, target) for target in machine.large.targets)
+    return replace(stages, machines=(machine,), tables=tables, states=names)
 
 
 def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile) -> list[Array]:

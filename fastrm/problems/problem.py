@@ -14,6 +14,8 @@ from fastrm.config import Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
 from fastrm.machines import RewardMachine
+from fastrm.machines.language import Agenda
+from fastrm.problems.agendas import MOST_TOURED, Tour, find_tour
 from fastrm.problems.steps_to_go import distances, pay_potential
 from fastrm.problems.terrain import Terrain
 from fastrm.problems.written import WrittenRewards
@@ -153,9 +155,28 @@ class Problem:
         number = self.tables.starts[self.starts.index(cell)]
         return self.changed(tables=self.tables._replace(starts=np.array([number], dtype=np.uint32)))
 
+    @property
+    def agenda(self) -> Agenda | None:
+        """What is to be done where that is too much for a machine state per set of it; the columns are its stages then.
+
+        Only `coupled` learns such a problem; what needs machine states is refused.
+        """
+        return self.machines[0].large
+
+    @cached_property
+    def tour(self) -> Tour | None:
+        """A way through `agenda`: a shortest one up to 16 stages, beyond that always to the nearest object."""
+        agenda = self.agenda
+        return None if agenda is None else find_tour(self.terrain, agenda, len(agenda.targets) <= MOST_TOURED)
+
     @cached_property
     def shortest(self) -> tuple[float, ...]:
-        """Length of a shortest path that completes the task of each machine; of several starts the mean."""
+        """Length of a shortest path that completes the task of each machine; of several starts the mean.
+
+        For an agenda of more than 16 stages it is not known; the length of `tour` stands in for it.
+        """
+        if self.tour is not None:
+            return (self.tour.length,)
         steps = self.steps_to_go[self.tables.starts][:, self.tables.first_u]
         return tuple(mean_length(lengths) for lengths in steps.T.tolist())
 
@@ -225,7 +246,12 @@ def mean_length(lengths: Sequence[int]) -> float:
     return lengths[0] if len(lengths) == 1 else sum(lengths) / len(lengths)
 
 
-def check_problem(problem: object) -> None:
-    """Refuse what is not a problem."""
+def check_problem(problem: object, may_be_large: bool = False) -> None:
+    """Refuse what is not a problem, and an agenda without machine states where these are needed."""
     if not isinstance(problem, Problem):
         raise ConfigError(f"problem={shown(problem)}: must be a Problem; make one with fastrm.compile(grid, machine)")
+    if problem.agenda is not None and not may_be_large:
+        raise ConfigError(
+            f"this problem is an agenda of {len(problem.agenda.targets)} stages and has no machine states; only "
+            "coupled learns it: fastrm.train(problem, 'coupled')"
+        )

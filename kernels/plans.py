@@ -1,0 +1,151 @@
+"""The plan of an agenda: in which order to complete what is left of it, by the learned values of the legs.
+
+With v(c, k) the value of the leg from column c to column k, and R the stages that are not done::
+
+    V(c, {}) = 1        V(c, R) = max over k on the agenda of v(c, k) V(k, R - k) / gamma^(m - 1)
+
+R - k is what is left after the object of k was read, and m the number of stages that this completes. Sets are bit
+masks, so every R - k comes before R. Ties go to the lowest column. `strides` say how far apart cells, columns and
+actions lie in the values, which learners and readers lay out differently.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastrm.kernels._jit import jit, part
+from fastrm.kernels.contracts import LIVE, N_ACTIONS, NOTHING, SUCCESS
+
+_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS)
+
+
+@part
+def is_open(columns, k, left):
+    """Say whether column k is on the agenda: its stage is left, and no stage that must come before it."""
+    stage = columns.stage[k]
+    return left >> stage & _1 != _0 and columns.needs[stage] & left == _0
+
+
+@part
+def find_open(columns, left, open_columns):
+    """Write the columns on the agenda into `open_columns`; return how many there are, and the set of their stages."""
+    n_open, stages = 0, _0
+    for k in range(columns.stage.size):
+        if is_open(columns, k, left):
+            open_columns[n_open] = k
+            n_open += 1
+            stages |= _1 << columns.stage[k]
+    return n_open, stages
+
+
+@part
+def value_of_leg(q, s, k, strides):
+    """Return the value of going from cell s to column k, at most 1."""
+    per_cell, per_column, per_action = strides
+    place = s * per_cell + k * per_column
+    best = q[place]
+    for _ in range(N_ACTIONS - 1):
+        place += per_action
+        best = q[place] if q[place] > best else best
+    return best if best < 1.0 else 1.0
+
+
+@jit
+def legs_changed(columns, q, strides, cell, leg):
+    """Look at the values of all legs; return whether one changed. `leg` is updated."""
+    n_k, changed = columns.stage.size, False
+    for c in range(n_k + 1):
+        for k in range(n_k):
+            value = 1.0
+            if cell[c] != NOTHING:
+                value = value_of_leg(q, cell[c], np.uint64(k), strides)
+            if value != leg[c, k]:
+                leg[c, k] = value
+                changed = True
+    return changed
+
+
+@jit
+def make_plan(columns, leg, gamma, draft, choice):
+    """Find the column to pursue for every set of stages left and every column before. `draft, choice`: overwritten."""
+    worth, ahead, open_columns = draft
+    n_k, full = columns.stage.size, columns.sets[-1]
+    worth[0] = 1.0
+    for left in columns.sets:
+        n_open, stages = find_open(columns, left, open_columns)
+        for j in range(n_open):
+            k = open_columns[j]
+            done = columns.serves[k] & stages
+            ahead[j] = worth[left & ~done, k]
+            done &= done - _1  # all but the first
+            while done != _0 and gamma > 0.0:
+                ahead[j] /= gamma
+                done &= done - _1
+        for c in range(n_k + 1):
+            if (left >> columns.stage[c] & _1 != _0) if c < n_k else left != full:
+                continue
+            best, first = leg[c, open_columns[0]] * ahead[0], 0
+            for j in range(1, n_open):
+                value = leg[c, open_columns[j]] * ahead[j]
+                if value > best:
+                    best, first = value, j
+            choice[left, c] = open_columns[first]
+            if c < n_k:
+                worth[left, c] = best
+
+
+@part
+def pursue(columns, choice, q, strides, left, last, s):
+    """Return the column to pursue: as planned, or the nearest by value where no plan is made."""
+    if columns.sets.size:
+        return np.uint64(choice[left, last])
+    best, nearest = -np.inf, _0
+    for k in range(columns.stage.size):
+        if is_open(columns, k, left):
+            value = value_of_leg(q, s, np.uint64(k), strides)
+            if value > best:
+                best, nearest = value, np.uint64(k)
+    return nearest
+
+
+@part
+def complete(columns, e, left, last, s, cell):
+    """Return what is left, and the column that left the agenda last, after event e led to cell s. `cell` is updated."""
+    before = left
+    for k in range(columns.stage.size - 1, -1, -1):  # the lowest of those that leave at once comes last
+        if columns.reads[e] >> np.uint64(k) & _1 != _0 and is_open(columns, k, before):
+            cell[k] = s
+            left &= ~(_1 << columns.stage[k])
+            last = np.uint64(k)
+    return left, last
+
+
+@jit
+def follow(columns, start, q, gamma, cell, scratch, path):
+    """Follow the best action of the column pursued, all stages left, from the start; see `rollout.follow`.
+
+    q [n_s, n_k, n_a] is read with the cells of a run's `Pursuit`, which are updated; `scratch`, a choice, a draft and
+    a leg, is overwritten.
+    """
+    choice, draft, leg = scratch
+    n_k = columns.stage.size
+    flat, strides = q.reshape(-1), (np.uint64(n_k) * _4, _4, _1)
+    legs_changed(columns, flat, strides, cell, leg)
+    if columns.sets.size:
+        make_plan(columns, leg, gamma, draft, choice)
+    s, left, last = np.uint64(start), (_1 << np.uint64(columns.needs.size)) - _1, np.uint64(n_k)
+    column = pursue(columns, choice, flat, strides, left, last, s)
+    path[0] = np.int64(s)
+    for n in range(1, path.size):
+        best = _0
+        for a in range(1, N_ACTIONS):
+            best = np.uint64(a) if q[s, column, np.uint64(a)] >= q[s, column, best] else best
+        move = columns.moves[s * _4 + best]
+        s, e, before = (move & np.uint64(2**32 - 1)) // _4, move >> np.uint64(32), left
+        path[n] = np.int64(s)
+        left, last = complete(columns, e, left, last, s, cell)
+        if left == _0:
+            return n, SUCCESS
+        if left != before:
+            column = pursue(columns, choice, flat, strides, left, last, s)
+    return path.size - 1, LIVE
