@@ -28,8 +28,10 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
     from fastrm.exact.solve import Solution as Solution, solve as solve
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
+        Composition as Composition,
         HrmFixedPoint as HrmFixedPoint,
         Run as Run,
+        compose as compose,
         hrm_fixed_point as hrm_fixed_point,
         register as register,
         train as train,
@@ -71,7 +73,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "machines": ("RewardMachine", "task"),
         "problems": ("Problem", "compile"),
         "exact": ("Check", "Finding", "Guarantee", "Solution", "check", "guarantee", "lint", "optimal_arps", "solve"),
-        "learners": ("HrmFixedPoint", "Run", "hrm_fixed_point", "register", "train", "train_many"),
+        "learners": ("Composition", "HrmFixedPoint", "Run", "compose", "hrm_fixed_point", "register",
+                     "train", "train_many"),
         "results": ("Results", "load"),
         "experiments": ("Experiment", "run"),
     },

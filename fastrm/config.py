@@ -125,6 +125,10 @@ class LearnerConfig:
     """Q(lambda): its lambda, what is left of a trace after a step beside the discount."""
     planning: int = 5
     """Dyna: updates from memory after every step."""
+    plan: Literal["auto", "exact", "nearest"] = "auto"
+    """Coupled: pursue what the best order begins with, or what is nearest; ``auto``: exact up to 12 stages."""
+    per: Literal["object", "type"] = "object"
+    """Coupled: a column for every object of a type, or one for all, which heads for the nearest."""
 
     def __post_init__(self) -> None:
         for name in RATES:
@@ -138,6 +142,8 @@ class LearnerConfig:
         if self.window is not None:
             check_whole("window", self.window, 1, 10**6)
         check_whole("planning", self.planning, 0, 10_000)
+        check_choice("plan", self.plan, ("auto", "exact", "nearest"))
+        check_choice("per", self.per, ("object", "type"))
         check_truth("self_loop_options", self.self_loop_options)
 
     @property

@@ -69,3 +69,14 @@ def sweep_kept(q, row, row_next, n_cols, reward, row_reward, delta, image, row_i
     for v in range(n):
         if image[row_image + np.uint64(v)]:
             update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), world)
+
+
+@part
+def sweep_reached(q, row, row_next, n_cols, reward, row_reward, world):
+    """Like `sweep_quiet`, after an event that pays some columns: those are over, and worth nothing afterwards."""
+    rule = world.setting.rule
+    for v in range(n_cols):
+        paid, best = reward[row_reward + np.uint64(v)], 0.0
+        if paid == 0.0:
+            best = column_best(q, row_next + np.uint64(v), n_cols, world.actions)
+        q[row + np.uint64(v)] = td(q[row + np.uint64(v)], paid, best, rule.alpha, rule.gamma)

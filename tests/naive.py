@@ -17,7 +17,7 @@ CLEAN = {"qrm_bootstraps_at_limit": True, "option_survives_limit": False, "prune
 ICARTE2022 = {name: not value for name, value in CLEAN.items()}
 SETTINGS = {"alpha": 0.5, "gamma": 0.9, "epsilon": 0.1, "q_init": 2.0, "limit": 1000, "r_max": 1.0, "r_min": 0.0,
             "controller_alpha": 0.5, "self_loop_options": False, "tick": 10_000, "window": 100,
-            "slip": 0.0, "trace_decay": 0.8, "planning": 5}  # fmt: skip
+            "slip": 0.0, "trace_decay": 0.8, "planning": 5, "plan": "auto", "per": "object"}  # fmt: skip
 
 
 # --- randomness: xoroshiro128++ seeded by splitmix64 -----------------------------------------------------------------
@@ -640,7 +640,95 @@ class Dyna(QRM):
             self.learn(s, u, b, paid if ends else paid + self.gamma * self.best(after, v))
 
 
+class Coupled(Learner):
+    """A column for every object (or type) to stand on, and an agenda that says which of them to pursue.
+
+    The machine is only asked whether the episode is over. ``spec["agenda"]`` lists the stages in order, each a pair of
+    the object that completes it and the numbers of the stages that come before it.
+    """
+
+    def __init__(self, text, specs, *args, **settings):
+        self.stages = specs[0]["agenda"]
+        self.left, self.columns, self.cell, self.legs, self.plans = None, None, {}, None, 0
+        super().__init__(text, specs, *args, **settings)
+
+    def find_columns(self):
+        """Return stage and cells of every column, in the order of stages, then of cells."""
+        reachable, columns = self.world.reachable(), []
+        for i, (name, _) in enumerate(self.stages):
+            cells = [cell for cell in self.world.objects(name) if cell in reachable]
+            columns += [(i, [cell]) for cell in cells] if self.per == "object" else [(i, cells)]
+        return columns
+
+    def begin_episode(self):
+        super().begin_episode()
+        if self.columns is None:
+            self.columns = self.find_columns()
+            self.cell["start"] = self.s
+        self.left, self.last = frozenset(range(len(self.stages))), "start"
+        if self.is_exact():
+            columns = range(len(self.columns))
+            legs = {(c, k): self.leg(c, k) for c in ["start", *columns] for k in columns}
+            if legs != self.legs:
+                self.legs, self.known_plans = legs, {}
+                self.plans += 1
+        self.pursued = self.choose_column()
+
+    def is_exact(self):
+        return self.plan == "exact" or (self.plan == "auto" and len(self.stages) <= 12)
+
+    def leg(self, c, k):
+        return min(1.0, self.best(self.cell[c], k)) if c in self.cell else 1.0
+
+    def agenda(self, left):
+        """Return the columns that may be pursued: their stage is left, and no stage is left that must come before."""
+        return [k for k, (i, _) in enumerate(self.columns) if i in left and not left & set(self.stages[i][1])]
+
+    def done_by(self, k, left):
+        """Return the stages that leave the agenda when the object of column k is read."""
+        return {self.columns[j][0] for j in self.agenda(left) if self.columns[j][1] == self.columns[k][1]}
+
+    def plan_from(self, c, left):
+        """Return the value of the best order from column c on, and the column it begins with."""
+        if not left:
+            return 1.0, None
+        if (c, left) not in self.known_plans:
+            value, first = -math.inf, None
+            for k in self.agenda(left):
+                done = self.done_by(k, left)
+                ahead = self.plan_from(k, left - done)[0]
+                for _ in range(len(done) - 1 if self.gamma > 0 else 0):
+                    ahead /= self.gamma
+                product = self.legs[c, k] * ahead
+                if product > value:
+                    value, first = product, k
+            self.known_plans[c, left] = value, first
+        return self.known_plans[c, left]
+
+    def choose_column(self):
+        if self.is_exact():
+            return self.plan_from(self.last, self.left)[1]
+        value = {k: min(1.0, self.best(self.s, k)) for k in self.agenda(self.left)}
+        return max(value, key=value.get)  # the first of the largest
+
+    def act(self):
+        return choose({a: self.value(self.s, self.pursued, a) for a in range(4)}, self.epsilon, next(self.draws))
+
+    def update(self, a, s_next, u_next, learned, outcome, at_limit):
+        for k, (_, cells) in enumerate(self.columns):
+            self.learn(self.s, k, a, 1.0 if s_next in cells else self.gamma * self.best(s_next, k))
+        leaving = [k for k in self.agenda(self.left) if s_next in self.columns[k][1]]
+        for k in leaving:
+            self.cell[k] = s_next
+        self.left -= {self.columns[k][0] for k in leaving}
+        assert bool(outcome) == (not self.left)
+        if leaving and self.left and not at_limit:
+            self.last, here, self.s = leaving[0], self.s, s_next
+            self.pursued = self.choose_column()
+            self.s = here
+
+
 LEARNERS = {
     "qrm": QRM, "crm": CRM, "hrm": HRM, "sarsa": SARSA, "expected-sarsa": ExpectedSARSA, "double-q": DoubleQ,
-    "q-lambda": QLambda, "dyna": Dyna,
+    "q-lambda": QLambda, "dyna": Dyna, "coupled": Coupled,
 }  # fmt: skip

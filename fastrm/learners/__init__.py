@@ -11,6 +11,11 @@ from fastrm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastrm.learners.batch import Batch as Batch
+    from fastrm.learners.composition import (
+        Composition as Composition,
+        compose as compose,
+        true_columns as true_columns,
+    )
     from fastrm.learners.files import (
         load_again as load_again,
         load_file as load_file,
@@ -31,6 +36,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "batch": ("Batch",),
+        "composition": ("Composition", "compose", "true_columns"),
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
         "files": ("load_again", "load_file", "loaded_files"),
         "hrm": ("option_pairs",),

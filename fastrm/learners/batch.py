@@ -46,9 +46,9 @@ class Batch:
         config: LearnerConfig | None = None,
         **settings: Any,
     ) -> None:
-        check_problem(problem)
-        self.config = _configure(config, settings)
         self.learner = registry.find(algo)
+        check_problem(problem, may_be_large=getattr(self.learner, "takes_large", False))
+        self.config = _configure(config, settings)
         check_whole("steps", steps, 1, 2**53)
         check_truth("shaping", shaping)
         check_truth("episodes", episodes)
@@ -165,6 +165,7 @@ class Batch:
             shortest=self.problem.shortest,
             unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
+            problem=self.problem,
         )
 
     def _roll_out(self, values: Values) -> Iterator[tuple[tuple[Cell, ...], float | None]]:

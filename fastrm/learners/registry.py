@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fastrm.kernels.contracts import Setting, Span, State
     from fastrm.problems import Problem
 
-BUILT_IN = ("qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna")
+BUILT_IN = ("qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled")
 """Modules of this room, each with a `LEARNER`, imported when it is first asked for; a hyphen stands for ``_``."""
 
 COMMON = ("gamma", "epsilon", "episode_limit", "tick", "window", "falls_off")

@@ -55,9 +55,11 @@ class Run:
     states: tuple[tuple[int, str], ...]
     """Machine and name of every machine state, as in `Problem.states`."""
     q: Array
-    """Learned values: [cell, machine state, action], for HRM [cell, option, action]."""
+    """Learned values: [cell, machine state, action], for HRM [cell, option, action], for coupled [cell, column,
+    action]."""
     more: Mapping[str, Array]
-    """What else was learned, by name: for HRM ``controller``, [cell, option], and the ``first_option`` of a state."""
+    """What else was learned, by name: for HRM ``controller``, [cell, option], and the ``first_option`` of a state; for
+    coupled the ``stage`` of each column, the ``cell`` where it was completed last, and the number of ``plans``."""
     greedy_paths: tuple[tuple[Cell, ...], ...]
     """Cells visited by the greedy policy from the (first) start if nothing slips, per task; cut off when the task is
     not completed."""
@@ -71,6 +73,8 @@ class Run:
     episodes are scored by that."""
     episode_log: tuple[Array, Array] | None = None
     """On request: what every episode was paid, and its length."""
+    problem: Problem | None = None
+    """What it learned about."""
 
     def __repr__(self) -> str:
         last = f", score {self.score[-1]:.3f}" if self.score.size else ""

@@ -28,7 +28,7 @@ KIND_COLOURS = {
 }  # fmt: skip
 LEARNER_COLOURS = {
     "qrm": "#56B4E9", "crm": "#332288", "hrm": "#D55E00", "sarsa": "#117733", "expected-sarsa": "#999933",
-    "double-q": "#AA4499", "q-lambda": "#661100", "dyna": "#DDCC77",
+    "double-q": "#AA4499", "q-lambda": "#661100", "dyna": "#DDCC77", "coupled": "#CC6677",
 }  # fmt: skip
 """For figures of one kind of machine; none of them is the colour of a kind."""
 LEARNER_LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
@@ -36,7 +36,7 @@ DPI = 200
 """Dots per inch of a .png, where nothing else is asked for."""
 LEARNER_MARKERS = {
     "qrm": "s", "crm": "o", "hrm": "^", "sarsa": "D", "expected-sarsa": "v", "double-q": "P", "q-lambda": "X",
-    "dyna": "<",
+    "dyna": "<", "coupled": ">",
 }  # fmt: skip
 KIND_LINES: dict[str, Any] = {
     "boolean": "-", "numeric-boolean": (0, (5, 1.5)), "numeric": (0, (1, 1)), "potential": (0, (6, 1.5, 1, 1.5)),

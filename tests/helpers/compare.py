@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from fastrm.learners import registry
 from fastrm.learners.hrm import option_pairs
 
 import naive
 
 PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
+ANY_MACHINE = tuple(name for name in registry.BUILT_IN if name != "coupled")
+"""Learners that take any machine; `coupled` takes agendas, and has tests of its own."""
 
 
 def assert_equal(oracle, batch, i=0):

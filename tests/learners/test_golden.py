@@ -35,9 +35,9 @@ def digest(algo, profile, shaping):
     return digest_of(compile(GridMap.generate("2a2b1c", size=9, seed=5), tasks, profile=profile), algo, shaping)
 
 
-def digest_of(problem, algo, shaping):
+def digest_of(problem, algo, shaping, optimum=(1, 1)):
     run = train(
-        problem, algo=algo, steps=20_000, seed=11, shaping=shaping, tick=1000, episode_limit=150, optimum=[1, 1]
+        problem, algo=algo, steps=20_000, seed=11, shaping=shaping, tick=1000, episode_limit=150, optimum=optimum
     )
     arrays = [run.episodes, run.completions, run.reward, run.score, run.q]
     arrays += [] if run.controller is None else [run.controller]
@@ -45,13 +45,18 @@ def digest_of(problem, algo, shaping):
 
 
 def test_the_semantics_numbers_are_those_the_curves_were_taken_at():
-    relatives = dict.fromkeys(("sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna"), 1)
+    relatives = dict.fromkeys(("sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled"), 1)
     assert registry.semantics() == {"qrm": 2, "crm": 2, "hrm": 2, **relatives}
 
 
 @pytest.mark.parametrize("case", GOLDEN)
 def test_the_same_seed_gives_the_same_curve_as_ever(case):
     assert digest(*case) == GOLDEN[case]
+
+
+def test_coupled_learning_gives_the_same_curve_as_ever():
+    problem = compile(GridMap.generate("2a1b1c1d", size=9, seed=5, walls=0.2), task("{a-b,c,d}"), slip=0.1)
+    assert digest_of(problem, "coupled", shaping=False, optimum=[1]) == "1af6d05cf469e015"
 
 
 @pytest.mark.parametrize("algo", BEYOND)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from fastrm import FastrmError, GridMap, RewardMachine, compile
-from fastrm.learners import Batch, batch as batch_module, registry
+from fastrm.learners import Batch, batch as batch_module
 
 import naive
-from compare import PROFILES, assert_equal
+from compare import ANY_MACHINE, PROFILES, assert_equal
 from machine_specs import machine_text
 from random_problems import machines, maps
 
@@ -22,7 +22,7 @@ NUMBERS = (1, 2, 3, 5, 7)
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 @pytest.mark.parametrize("tasks", [1, 2])
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_every_run_beside_others_equals_the_oracle(algo, profile, tasks, slip):
     @settings(max_examples=6 if algo in THREE else 3)  # the others are relatives of QRM
     @given(
@@ -66,7 +66,7 @@ def contents(batch):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize(("algo", "states"), [*product(THREE, (3, 6, 14, 17)), *product(registry.BUILT_IN[3:], (3,))])
+@pytest.mark.parametrize(("algo", "states"), [*product(THREE, (3, 6, 14, 17)), *product(ANY_MACHINE[3:], (3,))])
 def test_rows_of_any_width_and_any_number_of_seeds_give_the_runs_alone(algo, states, number):
     task = "-".join("ab"[i % 2] for i in range(states))
     problem = compile(GridMap.generate("2a2b", size=8, seed=3), RewardMachine.sequence(task, kind="numeric"))
@@ -80,7 +80,7 @@ def test_rows_of_any_width_and_any_number_of_seeds_give_the_runs_alone(algo, sta
         assert together.state.log.score[i].tobytes() == alone.state.log.score[0].tobytes()
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_fetching_ahead_changes_nothing(algo, monkeypatch):
     problem = compile(GridMap.generate("2a2b", size=8, seed=3), RewardMachine.sequence("a-b", kind="numeric"))
     found = []

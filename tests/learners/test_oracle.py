@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings, strategies as st
 from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile
 from fastrm.kernels import rng
 from fastrm.kernels.contracts import AGENT
-from fastrm.learners import Batch, registry, train, train_many
+from fastrm.learners import Batch, train, train_many
 
 import naive
-from compare import PROFILES, assert_equal
+from compare import ANY_MACHINE, PROFILES, assert_equal
 from machine_specs import machine_text, sequence_spec
 from random_problems import machines, maps
 
@@ -66,7 +66,7 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
 @pytest.mark.parametrize("tasks", [1, 2], ids=["single", "multi"])
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("shaping", [False, True], ids=["plain", "shaped"])
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     compared, examples = [], 40 if algo in ("qrm", "crm", "hrm") else 10  # the others are relatives of QRM
 
@@ -101,7 +101,7 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     assert len(compared) >= 0.75 * examples, f"only {len(compared)} problems compiled"
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_kernels_equal_the_oracle_on_the_paper_s_machines(algo):
     text = GridMap.generate("2a1b1c", size=9, seed=2).render()
     for kind in ("boolean", "numeric-boolean", "numeric"):
@@ -112,7 +112,7 @@ def test_kernels_equal_the_oracle_on_the_paper_s_machines(algo):
         assert_equal(oracle, batch)
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_a_move_slips_to_either_side_as_often_as_said(algo):
     """One step from the middle of a cross whose arms say where the move went (chi-squared, p 0.001)."""
     grid = GridMap.parse("XXXXX\nXXaXX\nXdAbX\nXXcXX\nXXXXX\n")
@@ -166,14 +166,14 @@ def test_shaping_equals_a_shifted_initialisation(algo):
     assert not np.array_equal(shaped.q, train(problem, algo=algo, steps=steps, seed=1, **settings).q)
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_learning_rate_zero_leaves_q_alone(algo):
     run = train(small_problem(), algo=algo, steps=2000, alpha=0.0, controller_alpha=0.0, q_init=1.25)
     assert (run.q == 1.25).all()
     assert run.controller is None or (run.controller == 1.25).all()
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 @pytest.mark.parametrize("task", ["a", "a-b"])
 def test_what_a_run_has_learned_so_far_does_not_change_when_it_goes_on(algo, task):
     batch = Batch(small_problem(task), algo, steps=2000, seeds=[1])
@@ -190,13 +190,13 @@ def test_a_batch_refuses_what_is_no_seed():
             Batch(small_problem(), "qrm", steps=10, seeds=[seed])
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_another_seed_gives_another_trajectory(algo):
     one, other = (train(small_problem(), algo=algo, steps=500, seed=seed) for seed in (1, 2))
     assert not np.array_equal(one.q, other.q)
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_a_batch_of_seeds_equals_each_seed_alone(algo):
     seeds = [5, 0, 2**64 - 1, 7, 7, 123456789, 3, 1, 2]
     problem = small_problem(kind="numeric", profile="icarte2022")
@@ -212,7 +212,7 @@ def test_a_batch_of_seeds_equals_each_seed_alone(algo):
         assert all(np.array_equal(x, y) for x, y in zip(run.episode_log, alone.episode_log, strict=True))
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_exploration_and_ties_are_uniform(algo):
     """With epsilon 1, or with all values equal, every action is taken a quarter of the time (chi-squared, p 0.001)."""
     problem = compile(GridMap.parse("XXXXX\nX   X\nX A X\nX  aX\nXXXXX\n"), RewardMachine.sequence("a"))
@@ -223,7 +223,7 @@ def test_exploration_and_ties_are_uniform(algo):
         assert sum((count - 1000) ** 2 / 1000 for count in counts) < 16.3
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_learners_find_shortest_paths(algo):
     problem = small_problem("a-b-a")
     run = train(problem, algo=algo, steps=200_000, seed=0)
@@ -284,7 +284,7 @@ def test_no_seeds_are_refused():
         train_many(small_problem(), seeds=[])
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_values_that_tend_to_0_become_0_and_no_smaller_number_is_stored(algo):
     """With a reward of 0 values halve at each visit; without the rule they stick at 5e-324."""
     problem = compile(GridMap.parse("XXXX\nXAaX\nXXXX"), RewardMachine.sequence("a", terminal_reward=0.0))

@@ -23,11 +23,12 @@ from fastrm import (
 from fastrm.bench.__main__ import main
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.exact.solve import solve_rewards
-from fastrm.learners import Batch, registry
+from fastrm.learners import Batch
 from fastrm.pictures.curves import learning_curves
 
 import naive
 from brute_force import corridor
+from compare import ANY_MACHINE
 from machine_specs import machine_text
 from random_problems import machines, maps
 
@@ -95,7 +96,7 @@ def test_kernels_equal_the_oracle_on_totals_and_rewards_per_step_in_turn(algo):
     check()
 
 
-@pytest.mark.parametrize("algo", [name for name in registry.BUILT_IN if name != "sarsa"])  # its target is noise
+@pytest.mark.parametrize("algo", [name for name in ANY_MACHINE if name != "sarsa"])  # its target is noise
 def test_a_machine_that_costs_1_a_step_trains_and_a_perfect_learner_scores_1(algo):
     """In a corridor there is one best policy, so episodes cost what the unit says, up to noise."""
     problem = compile(corridor(6), RewardMachine.parse(COST))

@@ -8,11 +8,11 @@ import pytest
 
 import fastrm
 from fastrm import ConfigError, Experiment, GridMap, LearnerConfig, RewardMachine, compile, train
-from fastrm.learners import Batch, registry
+from fastrm.learners import Batch
 from fastrm.schedules import Schedule
 
 import naive
-from compare import assert_equal
+from compare import ANY_MACHINE, assert_equal
 from machine_specs import machine_text, sequence_spec
 
 GRID, SPEC = GridMap.generate("1a1b", size=7, seed=3), sequence_spec("a-b", "numeric")
@@ -28,7 +28,7 @@ def oracle_rates():
     }
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_learners_with_schedules_equal_the_oracle(algo):
     problem = compile(GRID, RewardMachine.parse(machine_text(SPEC)))
     rates = {"epsilon": LINEAR, "alpha": HALVING, "controller_alpha": HARMONIC}

@@ -147,9 +147,11 @@ def naive_rate(problem: Problem, algo: str) -> float | None:
 def oracle_spec(machine: RewardMachine) -> Figures:
     """Write a machine in the oracle's form."""
     edges = [(e.source, _tuples(e.guard), e.target, _tuples(e.reward)) for e in machine.edges]
+    stages = [] if machine.agenda is None else list(zip(machine.agenda.targets, machine.agenda.needs, strict=True))
     return {
         "states": list(machine.states), "start": machine.start, "success": list(machine.success),
         "failure": list(machine.failure), "edges": edges, "score": machine.score,
+        "agenda": [(target, [i for i in range(len(stages)) if needs >> i & 1]) for target, needs in stages],
     }  # fmt: skip
 
 

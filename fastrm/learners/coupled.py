@@ -1,0 +1,150 @@
+"""Coupled: one column of values for every object to stand on, and a plan over what is left of the agenda.
+
+After every step from s by a to s' one update for each column k, whether or not it is on the agenda::
+
+    q(s, a, k) <- q(s, a, k) + alpha (target - q(s, a, k))      target = 1 if the object of k was read,
+                                                                else gamma max_b q(s', b, k)
+
+The agent pursues the column that the best order of what is left begins with, by the values of the legs between the
+cells where columns were completed last (see `kernels.plans`). So n columns serve all 2^n sets of what may be left.
+Laid out ``q[run, s, a, k]``, as CRM's table.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.config import LearnerConfig
+from fastrm.errors import ConfigError
+from fastrm.kernels import coupled, plans
+from fastrm.kernels.contracts import NOTHING, Columns, Draft, Pursuit, Setting, Span, State
+from fastrm.learners.crm import by_column, columns_of, width_of
+from fastrm.learners.registry import Values
+from fastrm.machines.language import Agenda
+from fastrm.problems import MOST_PLANNED, Per, Problem, Terrain, tabulate_columns
+from fastrm.worlds import GridMap
+
+
+class Coupled:
+    """Columns for the stages of a task, and an agenda."""
+
+    name = "coupled"
+    semantics = 1
+    per_state = False
+    takes_large = True
+    """Whether it learns agendas without machine states; learners that do not say so cannot."""
+    settings = ("alpha", "q_init", "plan", "per")
+
+    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+        """Return the initial values, and agendas that are put up when the first episode begins."""
+        agenda = agenda_of(problem)
+        if reward is not problem.tables.reward:
+            raise ConfigError("coupled: learns from what completes a stage, not from rewards that could be shaped")
+        columns = tabulate_columns(problem.terrain, agenda, config.per, is_planned(agenda, config))
+        n_k, n_cols = len(columns.stage), columns.reward.shape[1]
+        choice, draft, leg = _room_for_plans(columns, n)
+        pursuit = Pursuit(
+            columns=columns,
+            left=np.zeros(n, dtype=np.uint64),
+            last=np.zeros(n, dtype=np.uint64),
+            cell=np.full((n, n_k + 1), NOTHING),
+            leg=leg,
+            choice=choice,
+            plans=np.zeros(n, dtype=np.int64),
+            draft=draft,
+            gamma=float(config.gamma),
+            width=width_of(n_cols),
+        )
+        return columns_of(problem, config.q_init, n, n_k, n_cols), pursuit
+
+    def advance(self, setting: Setting, state: State, span: Span) -> None:
+        """Call the kernel."""
+        coupled.run(setting, state, span)
+
+    def values(self, problem: Problem, state: State, i: int) -> Values:
+        """Return run i's columns, the cells where they were completed last, and how often it planned.
+
+        A cell is -1 where it is not known; ``stage`` is the stage of every column. No ``plans`` means: the nearest.
+        """
+        own: Pursuit = state.own
+        more = {"cell": own.cell[i, :-1].astype(np.int64), "stage": own.columns.stage.astype(np.int64)}
+        if len(own.columns.sets):
+            more |= {"plans": own.plans[i].copy(), "gamma": np.array(own.gamma)}
+        return Values(by_column(state.q[i], len(own.columns.stage)), more)
+
+    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+        """Begin with columns that were learned, and the cells where they were completed."""
+        own: Pursuit = state.own
+        state.q[i, ..., : len(own.columns.stage)] = values.q.transpose(0, 2, 1)
+        own.cell[i, :-1], own.plans[i] = values.more["cell"], values.more.get("plans", 0)
+
+    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+        """Follow the best action of the column pursued, by a plan of the values as they are now."""
+        agenda = agenda_of(problem)
+        per: Per = "type" if len(values.more["stage"]) == len(agenda.targets) else "object"
+        return follow_columns(problem.terrain, agenda, values, per, s, path)
+
+
+def follow_columns(
+    terrain: Terrain, agenda: Agenda, values: Values, per: Per, s: int, path: Array
+) -> tuple[int, int]:
+    """Follow the columns of an agenda from cell s; return length and outcome. `path` is overwritten."""
+    columns = tabulate_columns(terrain, agenda, per, "plans" in values.more)
+    choice, draft, leg = _room_for_plans(columns, 1)
+    cell = np.append(values.more["cell"], s).astype(np.uint64)
+    gamma = float(values.more.get("gamma", 1.0))
+    length, outcome = plans.follow(columns, s, values.q, gamma, cell, (choice[0], draft, leg[0]), path)
+    return int(length), int(outcome)
+
+
+def is_planned(agenda: Agenda, config: LearnerConfig) -> bool:
+    """Say whether all orders are weighed.
+
+    Raises
+    ------
+    ConfigError
+        When there are too many.
+    """
+    n = len(agenda.targets)
+    if config.plan == "exact" and n > MOST_PLANNED:
+        raise ConfigError(f"plan='exact': weighs all orders of up to {MOST_PLANNED} stages, and this task has {n}")
+    return config.plan == "exact" or (config.plan == "auto" and n <= MOST_PLANNED)
+
+
+def agenda_of(problem: Problem) -> Agenda:
+    """Return the agenda of the task of a problem.
+
+    Raises
+    ------
+    ConfigError
+        When it has several tasks, or one that is no agenda.
+    """
+    if len(problem.machines) != 1:
+        raise ConfigError(f"coupled: learns one task, and this problem has {len(problem.machines)}")
+    machine = problem.machines[0]
+    if not isinstance(problem.terrain.world, GridMap):
+        raise ConfigError(f"coupled: learns on maps, and {problem.source} is a world of another shape")
+    agenda = machine.agenda
+    if agenda is None:
+        raise ConfigError(
+            f"coupled: {machine.name or machine.source} is not known to be an agenda; take a task of visits in turn "
+            "and in any order, such as {a,b}-c"
+        )
+    if not machine.pays_at_the_end:
+        raise ConfigError(f"coupled: {machine.name or machine.source} must pay 1 at its end, and nothing before")
+    return agenda
+
+
+def _room_for_plans(columns: Columns, n: int) -> tuple[Array, Draft, Array]:
+    """Return arrays for the choices, the draft and the legs of plans of n runs; hardly any where none is made."""
+    n_k, n_sets = len(columns.stage), 1 << len(columns.needs) if len(columns.sets) else 1
+    choice = np.zeros((n, n_sets, n_k + 1), dtype=np.uint8)
+    draft = Draft(np.zeros((n_sets, n_k)), np.zeros(n_k), np.zeros(n_k, dtype=np.uint8))
+    return choice, draft, np.full((n, n_k + 1, n_k), math.nan)
+
+
+LEARNER = Coupled()
