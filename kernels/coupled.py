@@ -67,7 +67,7 @@ def step(world, mine, x):
     a = choose(column_ties(q, here + u, n_cols, world.actions), number, rule.explore_below, world.actions)
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
     site, e = packed_move(columns.moves, site, direction)
-    fetch_ahead(world._replace(moves=columns.moves), site, q, _0, n_cols)
+    fetch_ahead(world, columns.moves, site, q, _0, n_cols)
     row, there = here + a * n_cols, site * n_cols
     t += _1
     if e == _0:

@@ -35,7 +35,7 @@ def move(world, q, a, x):
     rng0, rng1, site, u, column, t, earned = x
     direction, rng0, rng1 = slide(world.setting.slip, a, rng0, rng1, world.actions)
     site, e = packed_move(world.moves, site, direction)
-    fetch_ahead(world, site, q, column, _1)
+    fetch_ahead(world, world.moves, site, q, column, _1)
     paid = e * world.n_cols + u
     if e >= world.n_quiet:
         u = np.uint64(world.delta[paid])

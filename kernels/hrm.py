@@ -73,7 +73,7 @@ def step(world, mine, x):
     a = choose(column_ties(q, here + o, n_cols, world.actions), number, rule.explore_below, world.actions)
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
     site, e = packed_move(world.moves, site, direction)
-    fetch_ahead(world, site, q, _0, n_cols)
+    fetch_ahead(world, world.moves, site, q, _0, n_cols)
     v, row, there, paid = u, here + a * n_cols, site * n_cols, e * n_cols
     t += _1
     earned += world.own[e * world.n_cols + v]

@@ -74,7 +74,7 @@ def row_width(width):
 
 
 @part
-def fetch_ahead(world, site, q, first, width):
+def fetch_ahead(world, moves, site, q, first, width):
     """Ask for what the next step from cell s may need: of every neighbour its moves and its row of `q`.
 
     The rows of a cell begin at ``first + site width``; of long rows only the beginning is asked for. Where the tables
@@ -82,8 +82,8 @@ def fetch_ahead(world, site, q, first, width):
     """
     if world.setting.far is not None:
         for a in range(count(world.actions)):
-            site_next = world.moves[site + np.uint64(a)] & LOW
-            prefetch(world.moves, site_next)
+            site_next = moves[site + np.uint64(a)] & LOW
+            prefetch(moves, site_next)
             prefetch(q, first + site_next * width)
             if count(world.actions) * width > _LINE:
                 prefetch(q, first + site_next * width + _LINE)

@@ -49,7 +49,7 @@ def step(world, mine, x):
     a = choose(row_ties(q, here, world.actions), number, rule.explore_below, world.actions)
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
     site, e = packed_move(world.moves, site, direction)
-    fetch_ahead(world, site, q, column, _1)
+    fetch_ahead(world, world.moves, site, q, column, _1)
     v, paid = u, e * world.n_cols + u
     t += _1
     earned += world.own[paid]

@@ -89,9 +89,7 @@ class Coupled:
         return follow_columns(problem.terrain, agenda, values, per, s, path)
 
 
-def follow_columns(
-    terrain: Terrain, agenda: Agenda, values: Values, per: Per, s: int, path: Array
-) -> tuple[int, int]:
+def follow_columns(terrain: Terrain, agenda: Agenda, values: Values, per: Per, s: int, path: Array) -> tuple[int, int]:
     """Follow the columns of an agenda from cell s; return length and outcome. `path` is overwritten."""
     columns = tabulate_columns(terrain, agenda, per, "plans" in values.more)
     choice, draft, leg = _room_for_plans(columns, 1)

@@ -91,7 +91,7 @@ def compile(
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
     if any(item.large for item in machines):
-        return _compile_large(grid, machines, profile, metric, slip)
+        return _compile_large(grid, machines, profile, metric, slip, start)
     terrain = survey(grid, metric, start)
     check_features(machines, terrain)
     wanted, guided = leaves_read(machines), any(m.potential for m in machines)
@@ -114,7 +114,12 @@ def survey(world: GridMap | TableWorld, metric: Metric = "manhattan", start: Sta
 
 
 def _compile_large(
-    grid: GridMap | TableWorld, machines: tuple[RewardMachine, ...], profile: Profile, metric: Metric, slip: float
+    grid: GridMap | TableWorld,
+    machines: tuple[RewardMachine, ...],
+    profile: Profile,
+    metric: Metric,
+    slip: float,
+    start: Start,
 ) -> Problem:
     """Compile an agenda without machine states: the columns are its stages, each as a task of its own."""
     machine = machines[0]
@@ -126,7 +131,9 @@ def _compile_large(
     parts = [
         RewardMachine.parse(text.format(target), f"{machine.source}, {target}") for target in machine.large.targets
     ]
-    stages = compile(grid, parts, profile, metric, slip)
+    stages = compile(grid, parts, profile, metric, slip, start=start)
+    if len(stages.starts) > 1:
+        raise MachineError(f"{machine.source}: an agenda of more than 1024 machine states begins in one cell; give one")
     tables = stages.tables._replace(first_u=stages.tables.first_u[:1], own_score=stages.tables.own_score[:1])
     names = tuple((0, target) for target in machine.large.targets)
     return replace(stages, machines=(machine,), tables=tables, states=names)

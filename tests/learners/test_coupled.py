@@ -11,7 +11,7 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Batch, true_columns
 from fastrm.learners.coupled import follow_columns
 from fastrm.machines import task_terms
-from fastrm.problems import Terrain, find_tour
+from fastrm.problems import find_tour, survey
 
 import naive
 from compare import PROFILES, assert_equal
@@ -133,10 +133,10 @@ def tours(rng, count, objects, per, draw):
         grid = GridMap.generate(
             setup, size=rng.choice([9, 11, 15]), seed=rng.randrange(10**6), walls=rng.choice([0.0, 0.2, 0.35])
         )
-        terrain, agenda = Terrain.survey(grid), task_terms.agenda(draw(rng, n))
+        terrain, agenda = survey(grid), task_terms.agenda(draw(rng, n))
         path = np.empty(len(terrain.cells) * n + 2, dtype=np.int64)
         columns = true_columns(terrain, agenda, 0.9, per)
-        length, outcome = follow_columns(terrain, agenda, columns, per, path)
+        length, outcome = follow_columns(terrain, agenda, columns, per, int(terrain.starts[0]), path)
         assert outcome == SUCCESS
         yield length, find_tour(terrain, agenda).length
 

@@ -51,7 +51,7 @@ def random_tables(seed):
     return next_s, labels, sorted(draw.sample(range(n_s), draw.randint(1, 3)))
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", [name for name in registry.BUILT_IN if name != "coupled"])  # which is for maps
 def test_learners_equal_the_oracle_on_random_tables(algo):
     for seed in range(12):
         next_s, labels, starts = random_tables(seed)

@@ -239,7 +239,7 @@ def test_a_row_and_a_method_of_terrain_are_a_feature(monkeypatch, row, measure):
     tables, terrain = problem.tables, problem.terrain
     value = measure(terrain, *["b"] * row.takes_object)
     of_moves = {"after": value[tables.next_s], "before": value[:, None], "move": value}[row.known]
-    expected = np.where(terrain.stands_on("a1")[tables.next_s] & (of_moves == 1), 1.0, -1.0)
+    expected = np.where(terrain.holds("a1")[tables.next_s] & (of_moves == 1), 1.0, -1.0)
     assert (tables.reward[tables.event, 0] == expected).all() and len(set(expected.ravel())) == 2
     with pytest.raises(MachineError, match=f"unknown function .*there are .*{row.name}"):
         parse_guard("nothing(a)")

@@ -6,7 +6,7 @@ from numba import njit
 
 from fastrm import GridMap, RewardMachine, compile
 from fastrm.kernels.episode import step
-from fastrm.problems.terrain import survey
+from fastrm.problems import survey
 
 import naive
 
