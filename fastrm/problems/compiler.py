@@ -23,9 +23,8 @@ from fastrm.problems.compatibility import check_features, check_names, leaves_re
 from fastrm.problems.events import Events, find_events
 from fastrm.problems.problem import Problem
 from fastrm.problems.steps_to_go import potentials, steps_to_go
-from fastrm.problems.table_terrain import TableTerrain
 from fastrm.problems.tabulate import Evaluator, Part
-from fastrm.problems.terrain import GridTerrain, Metric, Start, Terrain
+from fastrm.problems.terrain import GridTerrain, Metric, Start, TableTerrain, Terrain
 from fastrm.worlds import GridMap, TableWorld
 
 

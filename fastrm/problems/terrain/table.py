@@ -12,7 +12,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.kernels.contracts import FAR
-from fastrm.problems.terrain import Start, Terrain
+from fastrm.problems.terrain.base import Start, Terrain
 from fastrm.worlds import Cell, GridMap, TableWorld, check_layout_of
 
 
