@@ -170,7 +170,7 @@ class Draft(NamedTuple):
 
     worth:        np.ndarray  # float64 [2^stages, n_k]  V of every set of stages left, after every column
     ahead:        np.ndarray  # float64 [n_k]            V of what is left after each open column of one set
-    open_columns: np.ndarray  # uint8   [n_k]            those columns
+    open_columns: np.ndarray  # uint64  [n_k]            those columns
 
 
 class Pursuit(NamedTuple):

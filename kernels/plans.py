@@ -32,7 +32,7 @@ def find_open(columns, left, open_columns):
     n_open, stages = 0, _0
     for k in range(columns.stage.size):
         if is_open(columns, k, left):
-            open_columns[n_open] = k
+            open_columns[n_open] = np.uint64(k)
             n_open += 1
             stages |= _1 << columns.stage[k]
     return n_open, stages
@@ -65,33 +65,41 @@ def legs_changed(columns, q, strides, cell, leg):
     return changed
 
 
+@part
+def value_ahead(worth, left, done, k, gamma):
+    """Return V after the object of column k, which completes the stages `done`; those beyond the first cost no leg."""
+    value = worth[left & ~done, k]
+    done &= done - _1
+    while done != _0 and gamma > 0.0:
+        value /= gamma
+        done &= done - _1
+    return value
+
+
 @jit
 def make_plan(columns, leg, gamma, draft, choice):
     """Find the column to pursue for every set of stages left and every column before. `draft, choice`: overwritten."""
     worth, ahead, open_columns = draft
-    n_k, full = columns.stage.size, columns.sets[-1]
+    n_k, full = np.uint64(columns.stage.size), columns.sets[-1]
     worth[0] = 1.0
     for left in columns.sets:
         n_open, stages = find_open(columns, left, open_columns)
         for j in range(n_open):
-            k = open_columns[j]
-            done = columns.serves[k] & stages
-            ahead[j] = worth[left & ~done, k]
-            done &= done - _1  # all but the first
-            while done != _0 and gamma > 0.0:
-                ahead[j] /= gamma
-                done &= done - _1
-        for c in range(n_k + 1):
-            if (left >> columns.stage[c] & _1 != _0) if c < n_k else left != full:
+            k = open_columns[np.uint64(j)]
+            ahead[np.uint64(j)] = value_ahead(worth, left, columns.serves[k] & stages, k, gamma)
+        for c in range(n_k + _1):
+            last = np.uint64(c)
+            if (left >> columns.stage[last] & _1 != _0) if last < n_k else left != full:
                 continue
-            best, first = leg[c, open_columns[0]] * ahead[0], 0
-            for j in range(1, n_open):
-                value = leg[c, open_columns[j]] * ahead[j]
+            best, first = -np.inf, _0
+            for j in range(n_open):
+                k = open_columns[np.uint64(j)]
+                value = leg[last, k] * ahead[np.uint64(j)]
                 if value > best:
-                    best, first = value, j
-            choice[left, c] = open_columns[first]
-            if c < n_k:
-                worth[left, c] = best
+                    best, first = value, k
+            choice[left, last] = first
+            if last < n_k:
+                worth[left, last] = best
 
 
 @part

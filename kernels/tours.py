@@ -57,13 +57,13 @@ def shortest_tour(columns, leg, length, open_columns, tour):
     total, n, left, c = 0, 0, full, n_k
     while left != _0:
         n_open, stages = find_open(columns, left, open_columns)
-        best, nearest, rest = FAR, 0, left
+        best, nearest, rest = FAR, _0, left
         for j in range(n_open):
             k = open_columns[j]
             after = left & ~(columns.serves[k] & stages)
             if leg[c, k] + length[after, k] < best:
                 best, nearest, rest = leg[c, k] + length[after, k], k, after
-        total, left, c, tour[n] = total + leg[c, nearest], rest, nearest, nearest
+        total, left, c, tour[n] = total + leg[c, nearest], rest, np.int64(nearest), nearest
         n += 1
     return total, n
 

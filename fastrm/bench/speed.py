@@ -89,6 +89,14 @@ def print_speed(report: dict[str, Any]) -> None:
         figures = f"{row['ns_per_update']:.2f}", f"{row['compile_s']:.2f}"
         table.add_row(str(row["targets"]), str(row["states"]), *figures)
     console.print(table)
+    table = new_table("Targets in any order: ns/step and MB a run", "targets", "coupled", "+ plans", "MB", "CRM", "MB")
+    for row in report["growth"]["agendas"]:
+        crm = row["crm_ns_per_step"], row["crm_bytes"] and row["crm_bytes"] / 1e6
+        table.add_row(
+            str(row["targets"]), f"{row['coupled_ns_per_step']:.1f}", ratio(row["planning_ns_per_step"], 1),
+            f"{row['coupled_bytes'] / 1e6:.2f}", ratio(crm[0], 1), ratio(crm[1], 2),
+        )  # fmt: skip
+    console.print(table)
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
     if envs := report["vector_environment"]:
         console.print(

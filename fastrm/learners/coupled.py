@@ -141,7 +141,7 @@ def _room_for_plans(columns: Columns, n: int) -> tuple[Array, Draft, Array]:
     """Return arrays for the choices, the draft and the legs of plans of n runs; hardly any where none is made."""
     n_k, n_sets = len(columns.stage), 1 << len(columns.needs) if len(columns.sets) else 1
     choice = np.zeros((n, n_sets, n_k + 1), dtype=np.uint8)
-    draft = Draft(np.zeros((n_sets, n_k)), np.zeros(n_k), np.zeros(n_k, dtype=np.uint8))
+    draft = Draft(np.zeros((n_sets, n_k)), np.zeros(n_k), np.zeros(n_k, dtype=np.uint64))
     return choice, draft, np.full((n, n_k + 1, n_k), math.nan)
 
 

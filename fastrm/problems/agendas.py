@@ -103,7 +103,7 @@ def find_tour(terrain: Terrain, agenda: Agenda, is_shortest: bool = True) -> Tou
     cells = np.array([*(place[0] for _, place in objects_of_columns(terrain, agenda, "object")), terrain.starts[0]])
     leg = np.empty((n_k + 1, n_k + 1), dtype=np.int32)
     tours.measure_legs(terrain.next_s, cells.astype(np.uint32), *(np.empty(n_s, kind) for kind in ("i4", "u4")), leg)
-    open_columns, tour = np.empty(n_k, dtype=np.uint8), np.empty(len(agenda.targets), dtype=np.uint8)
+    open_columns, tour = np.empty(n_k, dtype=np.uint64), np.empty(len(agenda.targets), dtype=np.uint8)
     if is_shortest:
         length = np.empty((agenda.everything + 1, n_k), dtype=np.int32)
         total, n = tours.shortest_tour(columns, leg, length, open_columns, tour)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fastrm import FastrmError, GridMap, RewardMachine, compile
-from fastrm.bench.measure import c_limit
+from fastrm.bench.measure import agendas, c_limit
 from fastrm.bench.measure.checkout import checkout_file
 from fastrm.bench.measure.environments import environments
 from fastrm.learners import Batch, registry
@@ -61,6 +61,7 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
     growth = {
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
         "any_order": [any_order_row(n, steps // 8, repeats) for n in TARGETS],
+        "agendas": [agendas.agenda_row(n, steps // 4, min(repeats, 3)) for n in agendas.TARGETS],
     }
     say("two workers, and environments")
     return {
