@@ -71,7 +71,10 @@ def test_the_parsers_read_what_the_grammars_allow(seed):
     writer = Writer(seed)
     parse_guard(" ".join(writer.write("guard")))
     parse_reward(" ".join(writer.write("reward")))
-    read(" ".join(["start", "u0", "\n", *writer.write("edge")]), "<page>")
+    try:
+        read(" ".join(["start", "u0", "\n", *writer.write("edge")]), "<page>")
+    except MachineError as problem:
+        assert "given twice" in str(problem), problem
     try:
         automaton(" ".join(writer.write("task")))
     except MachineError as problem:  # what no grammar of this kind can say

@@ -107,19 +107,32 @@ def _read_edge(statement: Statement) -> Edge | AgendaEdge:
 
 def _read_agenda(line: str, begin: int, end: int) -> Agenda:
     """Read the parts of an agenda, each an object or several in turn: ``a b-c d``."""
-    parts: list[Agenda] = []
-    for match in re.finditer(r"\S+", line[begin:end]):
-        letters = match[0].split("-")
-        for i, letter in enumerate(letters):
-            if not is_object(split_object(letter)[0]):
-                place = begin + match.start() + len("-".join([*letters[:i], ""]))
-                raise fault(f"agenda: expected {OBJECT_IN_WORDS}, found {letter[:40]!r}; write agenda a b-c d", place)
-        parts.append(Agenda.in_turn(map(Agenda.visit, letters)))
-        if parts[-1] in parts[:-1]:
-            raise fault(f"agenda: {match[0][:40]!r} is given twice", begin + match.start())
+    parts: list[list[str]] = []
+    places: list[int] = []
+    is_joined = False
+    for match in (*re.finditer(r"-|[^\s-]+", line[begin:end]), None):
+        place = begin + match.start() if match else len(line[:end].rstrip())
+        word = match[0] if match else ""
+        if word == "-" and parts and not is_joined:
+            is_joined = True
+            continue
+        if match is None and not is_joined:
+            break
+        if not is_object(split_object(word)[0]):
+            found = repr(word[:40]) if word else "the end"
+            raise fault(f"agenda: expected {OBJECT_IN_WORDS}, found {found}; write agenda a b-c d", place)
+        if is_joined:
+            parts[-1].append(word)
+        else:
+            parts.append([word])
+            places.append(place)
+        is_joined = False
+    for i, part in enumerate(parts):
+        if part in parts[:i]:
+            raise fault(f"agenda: {'-'.join(part)[:40]!r} is given twice", places[i])
     if not parts:
         raise fault("agenda: is empty; name what is to be done in any order, such as agenda a b c", begin)
-    agenda = Agenda.any_order(parts)
+    agenda = Agenda.any_order(Agenda.in_turn(map(Agenda.visit, part)) for part in parts)
     if len(agenda.targets) > MAX_STAGES:
         raise fault(f"agenda: has {len(agenda.targets)} objects; at most {MAX_STAGES} are supported", begin)
     return agenda
