@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         train_many as train_many,
     )
     from fastrm.machines import RewardMachine as RewardMachine, task as task
-    from fastrm.problems import Problem as Problem, compile as compile
+    from fastrm.problems import Problem as Problem, WaterProblem as WaterProblem, compile as compile
     from fastrm.results import Results as Results, load as load
     from fastrm.schedules import (
         Schedule as Schedule,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         harmonic as harmonic,
         linear as linear,
     )
-    from fastrm.worlds import GridMap as GridMap, TableWorld as TableWorld
+    from fastrm.worlds import GridMap as GridMap, TableWorld as TableWorld, WaterWorld as WaterWorld
 
 __version__ = "0.1.0"
 
@@ -69,9 +69,9 @@ __getattr__, __dir__, __all__ = lazy_names(
             "StoreError",
         ),
         "schedules": ("Schedule", "exponential", "harmonic", "linear"),
-        "worlds": ("GridMap", "TableWorld"),
+        "worlds": ("GridMap", "TableWorld", "WaterWorld"),
         "machines": ("RewardMachine", "task"),
-        "problems": ("Problem", "compile"),
+        "problems": ("Problem", "WaterProblem", "compile"),
         "exact": ("Check", "Finding", "Guarantee", "Solution", "check", "guarantee", "lint", "optimal_arps", "solve"),
         "learners": (
             "Composition",

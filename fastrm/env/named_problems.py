@@ -69,7 +69,8 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     if not any(isinstance(one, str | Path) for one in machines):
         _refuse(settings, MACHINE_SETTINGS, "machine")
     machine = [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
-    return compile(grid, machine, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
+    built: Problem = compile(grid, machine, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
+    return built
 
 
 def check_reset(seed: object, options: object, known: Sequence[str]) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import overload
 
 import numpy as np
 
@@ -25,24 +26,43 @@ from fastrm.problems.problem import Problem
 from fastrm.problems.steps_to_go import potentials, steps_to_go
 from fastrm.problems.tabulate import Evaluator, Part
 from fastrm.problems.terrain import GridTerrain, Metric, Start, TableTerrain, Terrain
-from fastrm.worlds import GridMap, TableWorld
+from fastrm.problems.water import WaterProblem, compile_water
+from fastrm.worlds import GridMap, TableWorld, WaterWorld
+
+
+@overload
+def compile(
+    grid: WaterWorld, machine: RewardMachine | Sequence[RewardMachine], profile: str | Profile = ...
+) -> WaterProblem: ...
+
+
+@overload
+def compile(
+    grid: GridMap | TableWorld,
+    machine: RewardMachine | Sequence[RewardMachine],
+    profile: str | Profile = ...,
+    metric: Metric = ...,
+    slip: float = ...,
+    gamma: float = ...,
+    start: Start = ...,
+) -> Problem: ...
 
 
 def compile(
-    grid: GridMap | TableWorld,
+    grid: GridMap | TableWorld | WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
     profile: str | Profile = "clean",
     metric: Metric = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,
     start: Start = None,
-) -> Problem:
+) -> Problem | WaterProblem:
     r"""Turn a map and one machine, or several for multi-task learning, into a `Problem`.
 
     Parameters
     ----------
-    grid : GridMap or TableWorld
-        The map, or a world of another shape.
+    grid : GridMap, TableWorld or WaterWorld
+        The map, a world of another shape, or a water world, which takes neither metric nor slip.
     machine : RewardMachine or sequence of them
         The task, or the tasks that episodes take turns to play.
     profile : {"clean", "icarte2022"} or Profile
@@ -59,7 +79,7 @@ def compile(
 
     Returns
     -------
-    Problem
+    Problem or WaterProblem
         What learners, solvers and environments take.
 
     Raises
@@ -76,6 +96,8 @@ def compile(
     >>> compile(grid, RewardMachine.sequence("a", kind="numeric"))
     <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>
     """
+    if isinstance(grid, WaterWorld):
+        return compile_water(grid, machine, profile, metric=metric, slip=slip)
     if not isinstance(grid, GridMap | TableWorld):
         raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
     machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)

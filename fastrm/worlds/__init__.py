@@ -24,10 +24,22 @@ from fastrm.worlds.tiles import (
     is_object,
     split_object,
 )
+from fastrm.worlds.water import (
+    COLOURS,
+    FASTEST,
+    PACE,
+    PUSH,
+    WATER_ACTIONS,
+    WATER_LIMIT,
+    Ball,
+    Point,
+    WaterWorld,
+)
 
 __all__ = [
-    "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "DOWN", "FLOOR", "FLOOR_TOO", "LEFT", "OBJECT_IN_WORDS",
-    "OFFSETS", "RIGHT", "START", "UP", "WALL", "Cell", "GridMap", "TableWorld", "check_layout_of", "count_starts",
-    "find_grid", "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe",
-    "read_world", "split_object", "write_world",
+    "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "COLOURS", "DOWN", "FASTEST", "FLOOR", "FLOOR_TOO", "LEFT",
+    "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "RIGHT", "START", "UP", "WALL", "WATER_ACTIONS", "WATER_LIMIT",
+    "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld", "check_layout_of", "count_starts", "find_grid",
+    "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe", "read_world",
+    "split_object", "write_world",
 ]  # fmt: skip

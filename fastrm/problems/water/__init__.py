@@ -1,0 +1,5 @@
+"""Water world crossed with machines: look-up tables over states of axes, time and machine states."""
+
+from fastrm.problems.water.problem import WaterProblem, WaterWalk, colours_of, compile_water
+
+__all__ = ["WaterProblem", "WaterWalk", "colours_of", "compile_water"]

@@ -1,0 +1,246 @@
+"""A problem on Water world: its tables, and the fewest steps that complete its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.config import PROFILES, Profile
+from fastrm.errors import ConfigError, MachineError, shown
+from fastrm.kernels import water, water_search
+from fastrm.kernels.water import STACK, Machines, Pond, Scratch
+from fastrm.machines import RewardMachine
+from fastrm.problems.water.pond import Axis, fill_pond
+from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_water_events
+from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
+
+MAX_MACHINE_STATES = 64
+
+
+class WaterWalk(NamedTuple):
+    """What a row of actions led to."""
+
+    states: Array
+    """int64 [n + 1, 3]: states of both axes and of the machine, the start first."""
+    labels: tuple[str, ...]
+    """The colours each move showed, such as ``ad``."""
+    rewards: Array
+    """float64 [n]."""
+    outcome: int
+    """LIVE, SUCCESS or FAILURE."""
+
+
+class Reached(NamedTuple):
+    """What a search in layers of time found."""
+
+    succeeds: int
+    """Fewest steps to a success, 0 where there is none within the limit."""
+    pays: int
+    """Fewest steps to an end that pays more than 0, a success or not."""
+    actions: tuple[int, ...]
+    """Actions of a path with the fewest steps to a success."""
+
+
+@dataclass(frozen=True, eq=False)
+class WaterProblem:
+    """A water world crossed with one or more machines; `fastrm.compile` makes one of a `WaterWorld`.
+
+    A *state* is a triple: state of the x axis, state of the y axis (each a position and a velocity), and time, since
+    balls are where time puts them. Learners, `fastrm.solve`, `fastrm.guarantee` and environments take it; what needs
+    the cells of a map does not.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> problem = fastrm.compile(fastrm.WaterWorld.generate(seed=3), fastrm.task("a-b"))
+    >>> problem.shortest
+    (21,)
+    """
+
+    world: WaterWorld
+    """The world."""
+    machines: tuple[RewardMachine, ...]
+    """The machines; with several, episodes play them in turn."""
+    profile: Profile
+    """How ambiguities of the literature are resolved."""
+    pond: Pond
+    """The world as look-up tables."""
+    axes: tuple[Axis, Axis]
+    """The states of the x and the y axis."""
+    events: WaterEvents
+    """What guards can tell apart."""
+    tables: Machines
+    """The machines as look-up tables."""
+    states: tuple[tuple[int, str], ...]
+    """Machine and name of every machine state."""
+    ending: Array
+    """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
+
+    @property
+    def delay(self) -> int:
+        """By how many moves labels are late: 1 in the reference, else 0."""
+        return int(self.pond.delayed)
+
+    @property
+    def reads_features(self) -> bool:
+        """Whether some machine reads distances."""
+        return bool(self.events.features)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its tables."""
+        return sum(array.nbytes for array in (*self.pond, *self.tables) if isinstance(array, np.ndarray))
+
+    @property
+    def shortest(self) -> tuple[int, ...]:
+        """Fewest steps that complete the task of each machine.
+
+        Raises
+        ------
+        MachineError
+            When none does within the limit.
+        """
+        for machine, found in zip(self.machines, self.reached, strict=True):
+            if not found.succeeds:
+                raise MachineError(
+                    f"{machine.source}: no path on {self.world.source} completes the task within {WATER_LIMIT} steps"
+                )
+        return tuple(found.succeeds for found in self.reached)
+
+    @property
+    def soonest_paid(self) -> tuple[int, ...]:
+        """Fewest steps to an end that pays more than 0, which in profile ``icarte2022`` may be a fall; 0 for none."""
+        return tuple(found.pays for found in self.reached)
+
+    @cached_property
+    def reached(self) -> tuple[Reached, ...]:
+        """What a search in layers of time found for each machine."""
+        if self.delay and self.events.bounds:
+            raise ConfigError(
+                "fewest steps: guards that read distances, which are never late, and labels that are, in profile "
+                "icarte2022, cannot be searched together; compile with profile='clean'"
+            )
+        return tuple(search_layers(self, machine) for machine in range(len(self.machines)))
+
+    def scratch(self) -> Scratch:
+        """Return room for kernels to work in."""
+        n_c, n_f = len(COLOURS), len(self.events.features)
+        return Scratch(*(np.zeros(n) for n in (n_c, n_c, n_f, STACK)))
+
+    def walk(self, actions: Sequence[int] | Array, machine: int = 0) -> WaterWalk:
+        """Follow actions from the start, until the episode ends."""
+        given = np.asarray(actions, dtype=np.int64)
+        if given.size and not 0 <= given.min() <= given.max() < water.N_PUSHES:
+            raise ConfigError(f"actions={shown(actions)}: must be whole numbers from 0 to {water.N_PUSHES - 1}")
+        given = given[:WATER_LIMIT]
+        states = np.zeros((given.size + 1, 3), dtype=np.int64)
+        labels, rewards = np.zeros(given.size, dtype=np.uint8), np.zeros(given.size)
+        n, outcome = water.walk(
+            self.pond, self.tables, int(self.tables.first_u[machine]), given, self.scratch(), states, labels, rewards
+        )
+        return WaterWalk(states[: n + 1], tuple(map(colours_of, labels[:n].tolist())), rewards[:n], int(outcome))
+
+    def positions(self, states: Array) -> tuple[Point, ...]:
+        """Return where the agent is in rows of states."""
+        return tuple((float(self.pond.x[row[0], 0]), float(self.pond.y[row[1], 0])) for row in states)
+
+    def __repr__(self) -> str:
+        names = ", ".join(machine.name or machine.source for machine in self.machines)
+        sizes = f"{len(self.pond.x)} x {len(self.pond.y)} states of the agent, {self.tables.n_u} machine states"
+        return f"<WaterProblem {names} on {self.world.source}: {sizes}, {self.events.count} events>"
+
+
+def colours_of(bits: int) -> str:
+    """Return the letters of a set of colours.
+
+    >>> colours_of(0b001001)
+    'ad'
+    """
+    return "".join(colour for c, colour in enumerate(COLOURS) if bits >> c & 1)
+
+
+def compile_water(
+    world: WaterWorld,
+    machine: RewardMachine | Sequence[RewardMachine],
+    profile: str | Profile = "clean",
+    *,
+    metric: str = "manhattan",
+    slip: float = 0.0,
+) -> WaterProblem:
+    """Turn a water world and one machine, or several, into a problem; `fastrm.compile` calls it.
+
+    Raises
+    ------
+    MachineError
+        When a machine reads what the world does not have, or when a move opens two edges.
+    ConfigError
+        When the profile is neither ``clean`` nor ``icarte2022``, or with what only maps have.
+    """
+    if metric != "manhattan" or slip != 0.0:
+        raise ConfigError("metric, slip: are for maps; on Water world distances are straight lines and no move slips")
+    machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
+    if not machines:
+        raise MachineError("no machine to compile; give at least one")
+    for item in machines:
+        if not isinstance(item, RewardMachine):
+            raise MachineError(
+                f"machine={shown(item)}: must be a RewardMachine; make one with .sequence, .parse or .load"
+            )
+        if item.potential:
+            raise MachineError(
+                f"{item.source}: a potential needs the steps to go, which depend on time on Water world; leave it out"
+            )
+    chosen = profile if isinstance(profile, Profile) else Profile.named(profile)
+    if chosen not in PROFILES.values():
+        raise ConfigError(f"profile={shown(profile)}: on Water world it must be clean or icarte2022, as a whole")
+    events = find_water_events(machines, world, chosen.falls_off)
+    evaluator = WaterEvaluator(machines, events, chosen.falls_off, world.side)
+    tables = evaluator.run()
+    if tables.n_u > MAX_MACHINE_STATES:
+        raise MachineError(f"{tables.n_u} machine states; Water world has room for {MAX_MACHINE_STATES}")
+    pond, x_axis, y_axis = fill_pond(world, chosen.falls_off)
+    return WaterProblem(
+        world, machines, chosen, pond, (x_axis, y_axis), events, tables, evaluator.states, evaluator.ending
+    )
+
+
+def search_layers(problem: WaterProblem, machine: int) -> Reached:
+    """Search forward in layers of time until a success is found, and follow it back to the start."""
+    pond, tables, scratch = problem.pond, problem.tables, problem.scratch()
+    x_within, y_within = (axis.within for axis in problem.axes)
+    small = np.min_scalar_type((1 << tables.n_u) - 1)
+    here = np.zeros((len(pond.x), len(pond.y)), dtype=np.uint64)
+    there = np.zeros_like(here)
+    here[pond.start[0], pond.start[1]] = 1 << int(tables.first_u[machine])
+    layers: list[Array] = []
+    pays = 0
+    for t in range(WATER_LIMIT - problem.delay):
+        n_x, n_y = int(x_within[t]), int(y_within[t])
+        layers.append(here[:n_x, :n_y].astype(small))
+        met = water_search.spread(pond, tables, t, n_x, n_y, here, there, scratch)
+        if met & water_search.PAYS and not pays:
+            pays = t + 1 + problem.delay
+        if met & water_search.SUCCEEDS:
+            actions = _follow_back(problem, layers)
+            return Reached(t + 1 + problem.delay, pays or 0, actions)
+        if not there[: x_within[t + 1], : y_within[t + 1]].any():
+            break
+        here, there = there, here
+        there[: x_within[t + 1], : y_within[t + 1]] = 0
+    return Reached(0, pays, ())
+
+
+def _follow_back(problem: WaterProblem, layers: list[Array]) -> tuple[int, ...]:
+    """Return the actions of a path through layers to a success after the last."""
+    target, found = np.array([-1, -1, problem.tables.n_u]), np.zeros(4, dtype=np.int64)
+    actions: list[int] = []
+    for t in range(len(layers) - 1, -1, -1):
+        water_search.step_before(problem.pond, problem.tables, t, layers[t], target, problem.scratch(), found)
+        actions.append(int(found[3]))
+        target[:] = found[:3]
+    return (*reversed(actions), *(0,) * problem.delay)

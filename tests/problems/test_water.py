@@ -1,0 +1,106 @@
+"""Problems on Water world: fewest steps by search, against brute force and the published tables; machines refused."""
+
+import copy
+
+import pytest
+
+import fastrm
+from fastrm import FastrmError, RewardMachine, WaterWorld
+
+import naive_water
+from machine_specs import machine_text, sequence_spec
+from water_specs import ORDERLY, READING, spec_of
+
+TABLES = {  # fewest steps of t10: falls pay, falls fail, by velocity at the start; at rest in profile clean
+    "M0": ([], [], 42),
+    "M1": ([35, 36, 35, 35, 36], [39, 40, 39, 39, 40], 38),
+    "M2": ([32, 33, 32, 32, 31], [35, 35, 35, 35, 33], 34),
+    "M3": ([26, 26, 26, 26, 27], [39, 39, 39, 39, 40], 38),
+    "M4": ([16, 16, 15, 17, 17], [18, 18, 17, 19, 19], 17),
+}
+VELOCITIES = [(0, 0), (0, 30), (30, 0), (0, -30), (-30, 0)]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_fewest_steps_of_the_reference_worlds_are_those_known(reference, name):
+    machine = RewardMachine.load(reference / "machines" / "water" / "t10.txt")
+    worlds = reference / "water" / "worlds.json"
+    paid, strict, clean = TABLES[name]
+    problem = fastrm.compile(WaterWorld.load(worlds, name), machine)
+    assert problem.shortest == (clean,)
+    for velocity, pays, fails in zip(VELOCITIES, paid, strict, strict=False):
+        problem = fastrm.compile(WaterWorld.load(worlds, name, velocity), machine, profile="icarte2022")
+        assert (problem.soonest_paid, problem.shortest) == ((pays,), (fails,))
+
+
+def fewest_steps(world, spec, profile, limit):
+    """Search all rows of actions in the oracle, states that were met before aside."""
+    pool = naive_water.Pool(spec_of(world), profile, world.velocity)
+    frontier = {None: (pool, spec["start"])}
+    for t in range(1, limit + 1):
+        found = {}
+        for here, u in frontier.values():
+            for action in range(5):
+                after = copy.copy(here)
+                after.position, after.speed = list(here.position), list(here.speed)
+                after.balls = [[c, list(p), list(v)] for c, p, v in here.balls]
+                moved = after.step(action)
+                u_next, _, outcome = naive_water.machine_step(spec, u, moved, profile == "icarte2022")
+                if outcome == "success":
+                    return t
+                if not outcome:
+                    key = *after.position, *after.speed, tuple(after.touching), tuple(after.waiting), u_next
+                    found[key] = after, u_next
+        frontier = found
+    return None
+
+
+@pytest.mark.parametrize(
+    "spec, seed, profile",
+    [(ORDERLY, 3, "clean"), (READING, 5, "clean"), (sequence_spec("f", "boolean"), 0, "icarte2022")],
+)
+def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile):
+    balls = WaterWorld.generate(seed).balls[::2]  # one of each colour, put within a few steps
+    places = [(145.0, 200.0), (152.0, 190.0), (60.0, 330.0), (125.0, 225.0), (110.0, 250.0), (50.0, 180.0)]
+    world = WaterWorld((100.0, 200.0), tuple(b._replace(position=p) for b, p in zip(balls, places, strict=True)))
+    problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
+    fewest = fewest_steps(world, spec, profile, 7)
+    assert fewest is not None and problem.shortest == (fewest,)
+    walk = problem.walk(problem.reached[0].actions)
+    assert (len(walk.rewards), walk.outcome) == (fewest, 1)
+
+
+def machine(*edges):
+    return RewardMachine.parse("states u\nstart u\nsuccess done\n" + "\n".join(f"u -> {edge}" for edge in edges))
+
+
+REFUSED = [
+    (lambda w: fastrm.compile(w, fastrm.task("a-g")), "uses g; this world has balls of the colours a, b, c, d, e, f"),
+    (lambda w: fastrm.compile(w, machine("done when d(g) < 3 reward 1", "u otherwise reward 0")), "uses d(g)"),
+    (lambda w: fastrm.compile(w, fastrm.task("a", kind="num-bool", closer="any")), "uses closer_any(a); Water world"),
+    (lambda w: fastrm.compile(w, fastrm.task("a", kind="dtg")), "uses to_go()"),
+    (lambda w: fastrm.compile(w, fastrm.task("a", kind="pot")), "a potential needs the steps to go"),
+    (lambda w: fastrm.compile(w, machine("done when d(a) < d(b) reward 1", "u otherwise reward 0")),
+     "compares d(a) < d(b); on Water world a guard compares one distance with a number"),
+    (lambda w: fastrm.compile(w, machine("done when a reward 1 / d(b)", "u otherwise reward 0")), "divides by"),
+    (lambda w: fastrm.compile(w, machine("done when a reward 1", "u when b reward 0")),
+     "are both open for a move with the label a, b"),
+    (lambda w: fastrm.compile(w, fastrm.task("a"), profile="clean + prune"), "must be clean or icarte2022, as a whole"),
+    (lambda w: fastrm.compile(w, fastrm.task("a"), slip=0.1), "metric, slip: are for maps"),
+    (lambda w: fastrm.compile(w, []), "no machine to compile"),
+    (lambda w: fastrm.compile(w, "a-b"), "must be a RewardMachine"),
+    (lambda w: fastrm.compile(w, fastrm.task("a")).walk([5]), "must be whole numbers from 0 to 4"),
+]  # fmt: skip
+
+
+def test_a_task_that_nothing_completes_is_named(monkeypatch):
+    monkeypatch.setattr("fastrm.problems.water.problem.WATER_LIMIT", 6)
+    with pytest.raises(FastrmError, match="no path on <water seed 1> completes the task within 6 steps"):
+        _ = fastrm.compile(WaterWorld.generate(1), fastrm.task("a-b")).shortest
+
+
+@pytest.mark.parametrize("ask, message", REFUSED, ids=[message[:30] for _, message in REFUSED])
+def test_what_cannot_be_asked_is_refused_in_one_line(ask, message):
+    with pytest.raises(FastrmError) as caught:
+        ask(WaterWorld.generate(1))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
