@@ -112,3 +112,112 @@ def machine_step(spec, state, moved, falls_off):
     (edge,) = open_edges
     outcome = "success" if edge[2] in spec["success"] else "failure" if edge[2] in spec["failure"] else None
     return edge[2], value(edge[3], *moved) + 0.0, outcome
+
+
+# --- linear learning -------------------------------------------------------------------------------------------------
+
+
+def memory_tiles(pool, u):
+    """Name the tiles of position, velocity and time; all machine states share their names, not their weights."""
+    found = []
+    for k, (space, span) in enumerate(zip([80, 80, 40, 40, 20, 20, 10, 10], [16, 16, 8, 8, 4, 4, 2, 2], strict=True)):
+        shift = k % 2 / 2
+        place = tuple(math.floor((p + shift * space) / space) for p in pool.position)
+        time = math.floor((min(pool.t, 100) + shift * span) / span)
+        found.append((k, u, *place, *(pool.speed if k else ()), time))
+    return found
+
+
+def sight_tiles(pool, u, spec):
+    """Name the tiles of what is seen: the nearest ball of each wanted colour, and of any other."""
+    found = []
+    wanted = wanted_colours(spec, u)
+    others = [colour for colour in pool.colours() if colour not in wanted]
+    fastest = 90.0 + max(abs(v) for ball in pool.spec["balls"] for v in ball[2])
+    for group in [[colour] for colour in wanted] + ([others] if others else []):
+        ball = min((ball for ball in pool.balls if ball[0] in group), key=pool.gap)
+        offset = [ball[1][axis] - pool.position[axis] for axis in (0, 1)]
+        speed = [ball[2][axis] - pool.speed[axis] for axis in (0, 1)]
+        for k, width in enumerate([160.0, 80.0, 40.0, 20.0]):
+            low, slow = math.ceil(400.0 / width) * width, math.ceil(fastest / 60.0) * 60.0
+            place = [math.floor((x + (low + k % 2 * width / 2)) / width) for x in offset]
+            pace = [math.floor((v + (slow + k % 2 * 30.0)) / 60.0) for v in speed]
+            found.append((u, *group, k, *place, *pace))
+    return found
+
+
+def wanted_colours(spec, state):
+    def positive(guard, negated=False):
+        if guard == "otherwise":
+            return []
+        if guard[0] == "prop":
+            return [] if negated else [guard[1]]
+        if guard[0] == "not":
+            return positive(guard[1], not negated)
+        if guard[0] in ("and", "or"):
+            return [name for part in guard[1:] for name in positive(part, negated)]
+        return []
+
+    ahead = [e for e in spec["edges"] if e[0] == state and e[2] != state and e[2] not in spec["failure"]]
+    return sorted({name for edge in ahead for name in positive(edge[1])})
+
+
+class LinearLearner:
+    """QRM (`sweeps` false) or CRM with sums of weights."""
+
+    def __init__(self, pool, spec, seed, *, sweeps, features, alpha, gamma, epsilon, q_init, limit, rests=None):
+        self.pool, self.spec, self.draws = pool, spec, naive.generator(seed)
+        self.sweeps, self.features, self.rests = sweeps, features, rests
+        self.alpha, self.gamma, self.epsilon, self.q_init, self.limit = alpha, gamma, epsilon, q_init, limit
+        self.weights, self.lengths, self.earned, self.banked, self.steps = {}, [], 0.0, 0.0, 0
+        self.begin_episode()
+
+    def begin_episode(self):
+        self.pool.reset()
+        if self.rests:
+            draw = next(self.draws)
+            x, y = (
+                (half * len(rests)) >> 32
+                for half, rests in zip((draw & 0xFFFFFFFF, draw >> 32), self.rests, strict=True)
+            )
+            self.pool.position, self.pool.speed = [self.rests[0][x], self.rests[1][y]], [0.0, 0.0]
+            self.pool.touching = self.pool.touched()
+        self.u, self.t, self.earned, self.valid = self.spec["start"], 0, 0.0, self.spec["states"]
+
+    def tiles(self, u):
+        return memory_tiles(self.pool, u) if self.features == "memory" else sight_tiles(self.pool, u, self.spec)
+
+    def value(self, tiles, a):
+        total = self.q_init
+        for tile in tiles:
+            total += self.weights.get((tile, a), 0.0)
+        return total
+
+    def step(self):
+        alpha = self.alpha(self.steps // 1000 * 1000) if callable(self.alpha) else self.alpha
+        here = {u: self.tiles(u) for u in self.spec["states"]}
+        a = naive.choose({b: self.value(here[self.u], b) for b in range(5)}, self.epsilon, next(self.draws))
+        moved = self.pool.step(a)
+        falls_off = self.pool.delayed
+        self.t += 1
+        self.steps += 1
+        after = {u: machine_step(self.spec, u, moved, falls_off) for u in self.spec["states"]}
+        for v in self.spec["states"] if self.sweeps else [self.u]:
+            if self.sweeps and self.pool.delayed and v not in self.valid:
+                continue
+            v_next, target, outcome = after[v]
+            if not outcome and (self.sweeps or not self.pool.delayed or self.t < self.limit):
+                there = self.tiles(v_next)
+                target += self.gamma * max(self.value(there, b) for b in range(5))
+            change = alpha / len(here[v]) * (target - self.value(here[v], a))
+            for tile in here[v]:
+                self.weights[tile, a] = self.weights.get((tile, a), 0.0) + change
+        self.valid = [state for state, _, _ in after.values()]
+        self.u, reward, outcome = after[self.u]
+        self.earned += reward
+        if outcome or self.t == self.limit:
+            paid = self.earned if self.spec["score"] == "own" else float(outcome == "success")
+            self.lengths.append((paid, self.t))
+            self.banked += self.earned
+            self.begin_episode()
+        return a

@@ -12,9 +12,10 @@ from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.learners.batch import Batch
+from fastrm.learners.linear import water_runs
 from fastrm.learners.runs import Run
 from fastrm.learners.warm_start import check_warm_starts
-from fastrm.problems import Problem
+from fastrm.problems import Problem, WaterProblem
 from fastrm.resources import usable_memory
 
 PIECE_STEPS = 10_000_000
@@ -25,7 +26,7 @@ SHARE_FOR_TABLES = 0.5
 
 
 def train(
-    problem: Problem,
+    problem: Problem | WaterProblem,
     algo: str = "qrm",
     *,
     steps: int = 1_000_000,
@@ -41,8 +42,8 @@ def train(
 
     Parameters
     ----------
-    problem : Problem
-        The compiled map and machines.
+    problem : Problem or WaterProblem
+        The compiled map, or water world, and machines.
     algo : str
         The learner: a name of `fastrm.learners.registry.names`, such as ``qrm``, ``crm`` or ``hrm``.
     steps : int
@@ -62,7 +63,8 @@ def train(
     config : LearnerConfig, optional
         The learner's settings.
     **settings
-        Fields of `LearnerConfig` to change, such as ``gamma=0.99``.
+        Fields of `LearnerConfig` to change, such as ``gamma=0.99``. On Water world, where values are linear, also
+        ``features`` (``"memory"`` or ``"sight"``) and ``starts`` (``"world"`` or ``"anywhere"``).
 
     Returns
     -------
@@ -90,7 +92,7 @@ def train(
 
 
 def train_many(
-    problem: Problem,
+    problem: Problem | WaterProblem,
     algo: str = "qrm",
     *,
     steps: int = 1_000_000,
@@ -147,7 +149,7 @@ def train_many(
 
 
 def trained(
-    problem: Problem,
+    problem: Problem | WaterProblem,
     algo: str,
     *,
     seeds: Sequence[int],
@@ -173,6 +175,11 @@ def trained(
         raise ConfigError(f"seeds={shown(seeds)}: must be a list of seeds")
     if not len(seeds):
         raise ConfigError("seeds=[]: give at least one seed")
+    if isinstance(problem, WaterProblem):
+        if warm_start is not None:
+            raise ConfigError("warm_start: runs on Water world begin anew; leave it out")
+        yield from water_runs(problem, algo, seeds=seeds, between=between, **request)
+        return
     batch = Batch(problem, algo, seeds=(), **request)
     if isinstance(warm_start, Sequence):
         check_warm_starts(batch.problem, batch.learner, warm_start, len(seeds))

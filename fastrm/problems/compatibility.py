@@ -54,7 +54,7 @@ def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
     if walled_in := terrain.why_walled_in():
         return f"{terrain.source}: {walled_in}"
     missing = list(_missing(machine, terrain))
-    wanted = {leaf.name for edge in machine.edges if _leads_on(edge, machine) for leaf in _wanted(edge.guard)}
+    wanted = {leaf.name for edge in machine.edges if leads_on(edge, machine) for leaf in wanted_by(edge.guard)}
     for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
         return (
             f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
@@ -66,21 +66,21 @@ def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
     )
 
 
-def _leads_on(edge: Edge, machine: RewardMachine) -> bool:
+def leads_on(edge: Edge, machine: RewardMachine) -> bool:
     """Say whether an edge may lead towards the end: one to a failure is to be avoided, one to itself leads nowhere."""
     return edge.target not in machine.failure and edge.target != edge.source
 
 
-def _wanted(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
+def wanted_by(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
     """Yield the propositions that help a guard to open by being true."""
     match guard:
         case Proposition() if not negated:
             yield guard
         case Unary("!", operand):
-            yield from _wanted(operand, not negated)
+            yield from wanted_by(operand, not negated)
         case Chain("&" | "|", operands):
             for operand in operands:
-                yield from _wanted(operand, negated)
+                yield from wanted_by(operand, negated)
 
 
 def check_names(machines: Iterable[RewardMachine], terrain: Terrain) -> None:

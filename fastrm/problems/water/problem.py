@@ -15,6 +15,7 @@ from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.kernels import water, water_search
 from fastrm.kernels.water import STACK, Machines, Pond, Scratch
 from fastrm.machines import RewardMachine
+from fastrm.problems.compatibility import leads_on, wanted_by
 from fastrm.problems.water.pond import Axis, fill_pond
 from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_water_events
 from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
@@ -126,6 +127,17 @@ class WaterProblem:
                 "icarte2022, cannot be searched together; compile with profile='clean'"
             )
         return tuple(search_layers(self, machine) for machine in range(len(self.machines)))
+
+    @property
+    def wanted(self) -> tuple[tuple[str, ...], ...]:
+        """The colours that each machine state wants: those that must hold on edges which lead on from it."""
+        found = []
+        for i, name in self.states:
+            machine = self.machines[i]
+            ahead = [edge for edge in machine.edges if edge.source == name and leads_on(edge, machine)]
+            names = {leaf.name for edge in ahead for leaf in wanted_by(edge.guard)}
+            found.append(tuple(colour for colour in COLOURS if colour in names))
+        return tuple(found)
 
     def scratch(self) -> Scratch:
         """Return room for kernels to work in."""

@@ -1,0 +1,254 @@
+"""Linear QRM and CRM on Water world; what `train` does with a `WaterProblem`.
+
+The learners are those of maps (`qrm`, `crm`), with sums of weights in place of a table; see `kernels.linear`.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_choice, check_known, check_truth, check_whole
+from fastrm.config import LearnerConfig, log_ticks
+from fastrm.errors import ConfigError, shown
+from fastrm.kernels import linear, rng
+from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Span
+from fastrm.kernels.linear import SWIMMER, WaterSetting, WaterState
+from fastrm.kernels.water import N_PUSHES
+from fastrm.learners.runs import Run
+from fastrm.learners.tilings import lay_tiles
+from fastrm.problems import WaterProblem
+from fastrm.resources import usable_memory
+from fastrm.schedules import GRID, value_at
+from fastrm.worlds import WATER_LIMIT
+
+LEARNERS = ("qrm", "crm")
+STARTS = ("world", "anywhere")
+FIRST_ROWS = 1 << 16
+PIECE = 500_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WaterRun(Run):
+    """What one run on Water world learned; cells of its paths are pairs of states of the x and the y axis."""
+
+    features: str
+    """Which set of features it learned with."""
+    starts: str
+    """Where its episodes began."""
+    greedy_actions: tuple[tuple[int, ...], ...]
+    """Actions of the greedy policy, per task."""
+    rows: int
+    """Tiles that the run met."""
+
+
+class WaterLearner:
+    """One run of a linear learner, advanced in pieces of any size."""
+
+    def __init__(
+        self,
+        problem: WaterProblem,
+        algo: str,
+        *,
+        steps: int,
+        features: str = "memory",
+        starts: str = "world",
+        shaping: bool = False,
+        optimum: Sequence[float] | None = None,
+        episodes: bool = False,
+        config: LearnerConfig | None = None,
+        **settings: Any,
+    ) -> None:
+        check_choice("algo on Water world", algo, LEARNERS)
+        check_choice("starts", starts, STARTS)
+        check_whole("steps", steps, 1, 2**53)
+        check_truth("episodes", episodes)
+        if shaping is not False:
+            raise ConfigError(f"shaping={shown(shaping)}: linear learners do not shape rewards; leave it out")
+        self.problem, self.algo, self.features, self.starts = problem, algo, features, starts
+        self.steps, self.episodes, self.config = int(steps), episodes, _configure(config, settings, int(steps))
+        self.tilings = lay_tiles(problem, features)
+        self.units = _units(problem, optimum)
+        self.setting = self._settle()
+        self.width = N_PUSHES * (1 if self.tilings.is_sight else problem.tables.n_u)
+
+    def start(self, seed: int) -> None:
+        """Begin a run."""
+        check_whole("seed", seed, 0, 2**64 - 1)
+        self.seed, self.done = int(seed), 0
+        problem, agents, seeded = self.problem, np.zeros(1, dtype=SWIMMER), np.zeros(1, dtype=AGENT)
+        rng.seed_runs(seeded, np.array([self.seed], dtype=np.uint64))
+        agents["rng0"], agents["rng1"] = seeded["rng0"], seeded["rng1"]
+        n_u, most = problem.tables.n_u, int(self.tilings.count.max())
+        self.state = WaterState(
+            agents=agents,
+            log=self._blank_log(),
+            row_of=np.zeros(self.tilings.n_tiles, dtype=np.int32),
+            weights=np.zeros(FIRST_ROWS * self.width),
+            rows_here=np.zeros((n_u, most), dtype=np.int64),
+            rows_next=np.zeros((n_u, most), dtype=np.int64),
+            values=np.zeros(N_PUSHES),
+            sees=np.zeros((len(problem.world.balls), 5)),
+            scratch=problem.scratch(),
+        )
+        linear.begin(self.setting, self.state)
+
+    def _settle(self) -> WaterSetting:
+        """Put together what stays the same."""
+        problem, tables = self.problem, self.problem.tables
+        tasks = np.zeros(len(problem.machines), dtype=TASK)
+        tasks["first_u"], tasks["optimum"] = tables.first_u, self.units
+        tasks["own_score"] = [machine.score == "own" for machine in problem.machines]
+        rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.pond.x, problem.pond.y)]
+        x, y = (axis.carried for axis in problem.axes)
+        carried = np.array([(x[1], y[1]), (x[1], y[2]), (x[2], y[1]), (x[1], y[0]), (x[0], y[1])], dtype=np.int64)
+        anywhere = self.starts == "anywhere"
+        return WaterSetting(
+            pond=problem.pond, machines=tables, tilings=self.tilings, tasks=tasks, rule=self._rule(0),
+            q_init=float(self.config.q_init), sweeps=self.algo == "crm",
+            rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0], carried=carried,
+        )  # fmt: skip
+
+    def _rule(self, step: int) -> Rule:
+        profile, config = self.problem.profile, self.config
+        return Rule(
+            alpha=value_at(config.alpha, step),
+            gamma=float(config.gamma),
+            explore_below=np.uint64(math.floor(value_at(config.epsilon, step) * 2**32)),
+            limit=np.uint64(config.episode_limit),
+            bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
+            option_survives=False,
+            prune=profile.prune,
+            controller_alpha=0.0,
+        )
+
+    def _blank_log(self) -> Log:
+        ticks = self.config.count_ticks(self.steps)
+        window = self.config.window or (100 if len(self.problem.machines) == 1 else 1000)
+        return Log(
+            ring=np.zeros((1, window)),
+            ended=np.zeros((1, self.steps if self.episodes else 0), dtype=EPISODE),
+            episodes=np.zeros((1, ticks), dtype=np.int64),
+            completions=np.zeros((1, ticks), dtype=np.int64),
+            reward=np.zeros((1, ticks)),
+            score=np.full((1, ticks), math.nan),
+        )
+
+    def advance(self, steps: int) -> None:
+        """Make so many more steps, never beyond the end."""
+        target = min(self.done + steps, self.steps)
+        while self.done < target:
+            span = self._span(target)
+            self._make_room(span.n_ticks * span.tick)
+            self.setting = self.setting._replace(rule=self._rule(self.done))
+            self.done += span.n_ticks * span.tick
+            linear.run(self.setting, self.state, span)
+
+    def _span(self, target: int) -> Span:
+        """Return the next piece: up to the next tick of the log or evaluation of schedules, or several whole ticks."""
+        done, tick = self.done, self.config.tick
+        if tick == "log":
+            ticks = log_ticks(self.steps)
+            row = bisect.bisect_right(ticks, done)
+            end = ticks[row]
+        else:
+            row, end = done // tick, (done // tick + 1) * tick
+        stop = min(end, target, (done // GRID + 1) * GRID)
+        return Span(1, stop - done, row if end <= stop else -1)
+
+    def _make_room(self, steps: int) -> None:
+        """Give the weights room for all tiles that so many steps may meet."""
+        need = (int(self.state.agents["rows"][0]) + 2 + (steps + 2) * self._tiles_per_step) * self.width
+        if need > self.state.weights.size:
+            size = min(max(2 * self.state.weights.size, need), (self.tilings.n_tiles + 1) * self.width)
+            if size * 8 > usable_memory():
+                raise ConfigError(
+                    f"weights of all tiles that the run has met would take {size * 8 / 1e9:.1f} GB; make fewer steps"
+                )
+            weights = np.zeros(max(size, self.state.weights.size))
+            weights[: self.state.weights.size] = self.state.weights
+            self.state = self.state._replace(weights=weights)
+
+    @property
+    def _tiles_per_step(self) -> int:
+        count = self.tilings.count
+        return 2 * int(count.sum() if self.tilings.is_sight else count.max())
+
+    def follow(self, machine: int = 0, start: tuple[int, int] | None = None) -> tuple[Array, int]:
+        """Return the actions of the greedy policy from states of the axes, by default the world's, and the outcome."""
+        x, y = self.problem.pond.start if start is None else start
+        actions = np.zeros(self.config.episode_limit, dtype=np.int64)
+        first_u = int(self.problem.tables.first_u[machine])
+        n, outcome = linear.follow(self.setting, self.state, int(x), int(y), first_u, actions)
+        return actions[: int(n)], int(outcome)
+
+    def result(self) -> WaterRun:
+        """Return the run as it stands."""
+        log, agent, problem = self.state.log, self.state.agents[0], self.problem
+        actions, lengths, paths = [], [], []
+        for machine in range(len(problem.machines)):
+            made, outcome = self.follow(machine)
+            actions.append(tuple(made.tolist()))
+            lengths.append(len(made) if outcome == SUCCESS else None)
+            paths.append(tuple((x, y) for x, y, _ in problem.walk(made, machine).states.tolist()))
+        rows = int(agent["rows"])
+        ended = int(agent["episodes"])
+        return WaterRun(
+            algo=self.algo, seed=self.seed, shaping=False, config=self.config, steps=self.done,
+            step=self.config.steps_at_ticks(self.steps), score=log.score[0], reward=log.reward[0],
+            completions=log.completions[0], episodes=log.episodes[0],
+            states=problem.states, q=np.zeros((0, problem.tables.n_u, N_PUSHES)), more={}, greedy_paths=tuple(paths),
+            greedy_lengths=tuple(lengths), shortest=problem.shortest, unit=tuple(self.units),
+            episode_log=(log.ended["paid"][0, :ended], log.ended["length"][0, :ended]) if log.ended.size else None,
+            features=self.features, starts=self.starts, greedy_actions=tuple(actions), rows=rows,
+        )  # fmt: skip
+
+
+def water_runs(
+    problem: WaterProblem,
+    algo: str,
+    *,
+    seeds: Sequence[int],
+    between: Callable[[float], None] | None = None,
+    **request: Any,
+) -> Iterator[WaterRun]:
+    """Yield the runs of all seeds, one after the other; see `train` for the settings."""
+    learner = WaterLearner(problem, algo, **request)
+    for seed in seeds:
+        learner.start(seed)
+        while learner.done < learner.steps:  # Ctrl-C is noticed in between
+            begun = perf_counter()
+            learner.advance(PIECE)
+            if between is not None:
+                between(perf_counter() - begun)
+        yield learner.result()
+
+
+def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: int) -> LearnerConfig:
+    """Return the settings; what is not given is what was found to learn well here."""
+    for name in settings:
+        check_known(name, (*LearnerConfig.__dataclass_fields__, "features", "starts"))
+    if config is not None and not isinstance(config, LearnerConfig):
+        raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
+    usual = LearnerConfig(alpha=f"linear(0.5, 0.1, {steps})", q_init=0.03, episode_limit=WATER_LIMIT)
+    chosen = replace(config or usual, **settings)
+    if chosen.episode_limit > WATER_LIMIT:
+        raise ConfigError(f"episode_limit={chosen.episode_limit}: on Water world it must be at most {WATER_LIMIT}")
+    return chosen
+
+
+def _units(problem: WaterProblem, optimum: Sequence[float] | None) -> list[float]:
+    """Return what scores 1, per machine: by default one completion in the fewest steps."""
+    if optimum is None:
+        return [1.0 / steps for steps in problem.shortest]
+    units = [float(unit) for unit in optimum]
+    if len(units) != len(problem.machines) or not all(0 < unit < math.inf for unit in units):
+        raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({len(problem.machines)})")
+    return units

@@ -1,0 +1,230 @@
+"""QRM and CRM on Water world: values are sums of weights, one for every tile that a state lies in.
+
+``Q(s, u, a) = q_init + w_1 + ... + w_K``, and ``w_k <- w_k + (alpha / K) (r + gamma max_b Q(s', u', b) - Q(s, u, a))``.
+Tiles that were never met have no weights yet: a table gives each of them a row when it is first met, so that what a run
+has seen lies close together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastrm.kernels._jit import jit, part
+from fastrm.kernels.contracts import LIVE, Rule
+from fastrm.kernels.episode import end_episode, record
+from fastrm.kernels.policy import choose_among
+from fastrm.kernels.rng import HALF, LOW, draw
+from fastrm.kernels.tilings import Tilings, find_rows
+from fastrm.kernels.water import (
+    N_PUSHES,
+    Machines,
+    Pond,
+    Scratch,
+    event_of,
+    look_again,
+    measure,
+    paid,
+    pushed,
+    touched,
+)
+
+NO_EVENT = -1
+_0, _PUSHES = np.uint64(0), np.uint64(N_PUSHES)
+
+
+# fmt: off
+class WaterSetting(NamedTuple):
+    """What stays the same while runs go on. Read-only."""
+
+    pond:     Pond
+    machines: Machines
+    tilings:  Tilings
+    tasks:    np.ndarray  # TASK  [n_m]
+    rule:     Rule
+    q_init:   float
+    sweeps:   bool        #             update every machine state (CRM), or the one in force (QRM)?
+    rest_x:   np.ndarray  # int64 [n]   states of the x axis at rest, where episodes begin anywhere; else empty
+    rest_y:   np.ndarray  # int64 [n]
+    carried:  np.ndarray  # int64 [5, 2]  delayed: where later episodes begin after each first action
+
+
+class WaterState(NamedTuple):
+    """What one run changes on its way. All of it is updated; `rows_*` and `values` are room to work in."""
+
+    agents:    np.ndarray  # SWIMMER [1]
+    log:       tuple       # Log
+    row_of:    np.ndarray  # int32   [n_tiles]           row of weights, 0 where a tile was never met
+    weights:   np.ndarray  # float64 [rows * n_u * 5] or [rows * 5]
+    rows_here: np.ndarray  # int64   [n_u, K]            first weight of every tile that the state lies in
+    rows_next: np.ndarray  # int64   [n_u, K]
+    values:    np.ndarray  # float64 [5]
+    sees:      np.ndarray  # float64 [n_b, 5]            offset, relative velocity and distance of every ball
+    scratch:   Scratch
+
+
+SWIMMER = np.dtype([
+    ("rng0",        np.uint64),   # state of the generator
+    ("rng1",        np.uint64),
+    ("x",           np.int64),    # states of the axes
+    ("y",           np.int64),
+    ("u",           np.int64),    # machine state
+    ("t",           np.int64),    # steps of this episode
+    ("touching",    np.int64),    # balls touched now
+    ("waiting",     np.int64),    # delayed: colours that the next move shows
+    ("previous",    np.int64),    # event of the last move, or NO_EVENT
+    ("first",       np.int64),    # first action of the run, -1 before it
+    ("rows",        np.int64),    # rows of weights in use
+    ("earned",      np.float64),  # own reward of this episode
+    ("banked",      np.float64),  # own reward of all episodes before
+    ("episodes",    np.int64),
+    ("completions", np.int64),
+], align=True)
+"""Where one run stands."""
+# fmt: on
+
+
+@part
+def _evaluate(setting, state, rows, u):
+    """Overwrite `state.values` with the value of every action, and return the largest."""
+    w, n = state.weights, setting.tilings.count[u]
+    v0 = v1 = v2 = v3 = v4 = setting.q_init
+    for k in range(n):
+        i = np.uint64(rows[u, k])
+        v0 += w[i]
+        v1 += w[i + np.uint64(1)]
+        v2 += w[i + np.uint64(2)]
+        v3 += w[i + np.uint64(3)]
+        v4 += w[i + np.uint64(4)]
+    out = state.values
+    out[0], out[1], out[2], out[3], out[4] = v0, v1, v2, v3, v4
+    return max(max(max(v0, v1), max(v2, v3)), v4)
+
+
+@part
+def _learn(setting, state, u, a, target, alpha):
+    """Move the value of an action towards its target."""
+    w, n, rows = state.weights, setting.tilings.count[u], state.rows_here
+    value = setting.q_init
+    for k in range(n):
+        value += w[np.uint64(rows[u, k] + a)]
+    change = alpha / n * (target - value)
+    for k in range(n):
+        w[np.uint64(rows[u, k] + a)] += change
+
+
+@part
+def _begin_episode(setting, me):
+    """Put the agent at a start; where episodes begin anywhere, one draw decides."""
+    pond, n = setting.pond, me["episodes"]
+    me["x"], me["y"] = pond.start[0], pond.start[1]
+    if pond.delayed and me["first"] >= 0:
+        me["x"], me["y"] = setting.carried[me["first"], 0], setting.carried[me["first"], 1]
+    if setting.rest_x.size:
+        number, me["rng0"], me["rng1"] = draw(me["rng0"], me["rng1"])
+        me["x"] = setting.rest_x[(number & LOW) * np.uint64(setting.rest_x.size) >> HALF]
+        me["y"] = setting.rest_y[(number >> HALF) * np.uint64(setting.rest_y.size) >> HALF]
+    me["u"] = setting.machines.first_u[n % setting.machines.first_u.size]
+    me["t"], me["earned"], me["waiting"], me["previous"] = 0, 0.0, 0, NO_EVENT
+    me["touching"] = touched(pond, 0, me["x"], me["y"])
+
+
+@jit
+def begin(setting, state):
+    """Start a run."""
+    me = state.agents[0]
+    me["first"] = -1
+    _begin_episode(setting, me)
+
+
+@part
+def _sweep(setting, state, me, e, a, at_limit):
+    """Learn from a move: in every machine state, or in the one in force."""
+    machines, rule = setting.machines, setting.rule
+    for v in range(machines.n_u):
+        if not setting.sweeps and v != me["u"]:
+            continue
+        if setting.sweeps and rule.prune and me["previous"] != NO_EVENT and not machines.image[me["previous"], v]:
+            continue
+        target = paid(machines, e, v, state.scratch)
+        if machines.outcome[e, v] == LIVE and (setting.sweeps or rule.bootstraps_at_limit or not at_limit):
+            target += rule.gamma * _evaluate(setting, state, state.rows_next, np.int64(machines.delta[e, v]))
+        _learn(setting, state, v, a, target, rule.alpha)
+
+
+@jit
+def run(setting, state, span):
+    """Make the steps of a span."""
+    me, pond, machines, rule = state.agents[0], setting.pond, setting.machines, setting.rule
+    reads = machines.feature.shape[0] > 0
+    limit = np.int64(rule.limit)
+    for tick in range(span.n_ticks):
+        find_rows(setting, me, state, me["t"], me["x"], me["y"], state.rows_here, True)
+        if reads:
+            measure(pond, machines, me["t"], me["x"], me["y"], state.scratch.after)
+        for _ in range(span.tick):
+            _evaluate(setting, state, state.rows_here, me["u"])
+            number, me["rng0"], me["rng1"] = draw(me["rng0"], me["rng1"])
+            a = np.int64(choose_among(state.values, _0, _0, _PUSHES, number, rule.explore_below))
+            if me["first"] < 0:
+                me["first"] = a
+            x, y = pushed(pond, me["x"], me["y"], a)
+            t = me["t"] + 1
+            now = touched(pond, t, x, y)
+            fresh = np.int64(pond.colours[now & ~me["touching"]])
+            label = me["waiting"] if pond.delayed else fresh
+            if reads:
+                look_again(pond, machines, t, x, y, state.scratch)
+            e = event_of(machines, label, state.scratch)
+            find_rows(setting, me, state, t, x, y, state.rows_next, True)
+            at_limit = t == limit
+            _sweep(setting, state, me, e, a, at_limit)
+            outcome = machines.outcome[e, me["u"]]
+            me["earned"] += paid(machines, e, me["u"], state.scratch)
+            me["x"], me["y"], me["t"], me["u"] = x, y, t, np.int64(machines.delta[e, me["u"]])
+            me["touching"], me["waiting"], me["previous"] = now, fresh, e
+            if outcome != LIVE or at_limit:
+                end_episode(me, t, me["earned"], outcome, setting.tasks, state.log, 0)
+                _begin_episode(setting, me)
+                find_rows(setting, me, state, 0, me["x"], me["y"], state.rows_here, True)
+                if reads:
+                    measure(pond, machines, 0, me["x"], me["y"], state.scratch.after)
+            else:
+                for u in range(machines.n_u):
+                    for k in range(setting.tilings.count[u]):
+                        state.rows_here[u, k] = state.rows_next[u, k]
+        record(me, state.log, span, tick, 0)
+
+
+@jit
+def follow(setting, state, x, y, u, actions):
+    """Follow the greedy policy from states of the axes and of the machine; return the moves made and the outcome.
+
+    `actions` int64 [limit] is overwritten. Ties go to the highest action. Weights stay as they are.
+    """
+    me, pond, machines = state.agents[0], setting.pond, setting.machines
+    reads = machines.feature.shape[0] > 0
+    touching, waiting = touched(pond, 0, x, y), np.int64(0)
+    if reads:
+        measure(pond, machines, 0, x, y, state.scratch.after)
+    for n in range(actions.size):
+        find_rows(setting, me, state, n, x, y, state.rows_next, False)
+        best, a = _evaluate(setting, state, state.rows_next, u), 0
+        for b in range(N_PUSHES):
+            if state.values[b] == best:
+                a = b
+        actions[n] = a
+        x, y = pushed(pond, x, y, a)
+        now = touched(pond, n + 1, x, y)
+        fresh = np.int64(pond.colours[now & ~touching])
+        label = waiting if pond.delayed else fresh
+        touching, waiting = now, fresh
+        if reads:
+            look_again(pond, machines, n + 1, x, y, state.scratch)
+        e = event_of(machines, label, state.scratch)
+        outcome = machines.outcome[e, u]
+        u = np.int64(machines.delta[e, u])
+        if outcome != LIVE:
+            return n + 1, np.int64(outcome)
+    return actions.size, np.int64(LIVE)

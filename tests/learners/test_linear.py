@@ -1,0 +1,85 @@
+"""Linear QRM and CRM on Water world equal their oracle to the bit, learn, and refuse what they cannot do."""
+
+import numpy as np
+import pytest
+
+import fastrm
+from fastrm import FastrmError, RewardMachine, WaterWorld
+from fastrm.learners.linear import WaterLearner
+
+import naive_water
+from machine_specs import machine_text, sequence_spec
+from water_specs import ORDERLY, READING, spec_of
+
+STEPS = 1300
+CASES = [
+    (ORDERLY, "crm", "memory", "clean", {}),
+    (ORDERLY, "crm", "memory", "icarte2022", {"episode_limit": 40}),
+    (ORDERLY, "qrm", "sight", "icarte2022", {"episode_limit": 60, "epsilon": 0.5}),
+    (READING, "crm", "sight", "clean", {"gamma": 0.99, "q_init": 1.0}),
+    (sequence_spec("d-e-f", "numeric"), "crm", "memory", "clean", {"episode_limit": 90, "starts": "anywhere"}),
+    (sequence_spec("d-e-f", "numeric-boolean"), "qrm", "memory", "clean", {"alpha": "linear(0.5, 0.1, 2000)"}),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_weights_equal_the_oracle_to_the_bit(case):
+    spec, algo, features, profile, changes = CASES[case]
+    world = WaterWorld.generate(case)
+    problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
+    settings = {"alpha": 0.4, "epsilon": 0.3, "q_init": 0.1, **changes}
+    learner = WaterLearner(
+        problem, algo, steps=STEPS, features=features, optimum=[0.5], episodes=True, tick=100, **settings
+    )
+    learner.start(case)
+    learner.advance(777)
+    learner.advance(STEPS)
+    rests = [axis[axis[:, 1] == 0.0, 0].tolist() for axis in (problem.pond.x, problem.pond.y)]
+    alpha = settings["alpha"]
+    oracle = naive_water.LinearLearner(
+        naive_water.Pool(spec_of(world), profile), spec, case, sweeps=algo == "crm", features=features,
+        alpha=(lambda step: 0.5 * (1 - step / 2000) + 0.1 * (step / 2000)) if isinstance(alpha, str) else alpha,
+        gamma=settings.get("gamma", 0.9), epsilon=settings["epsilon"], q_init=settings["q_init"],
+        limit=settings.get("episode_limit", 600), rests=rests if settings.get("starts") else None,
+    )  # fmt: skip
+    for _ in range(STEPS):
+        oracle.step()
+    agent, log = learner.state.agents[0], learner.state.log
+    assert (agent["t"], agent["banked"]) == (oracle.t, oracle.banked)
+    ended = [tuple(episode) for episode in log.ended[0, : int(agent["episodes"])].tolist()]
+    assert ended == oracle.lengths
+    assert log.reward[0, -1] == oracle.banked + oracle.earned
+    learned = learner.state.weights[learner.state.weights != 0]
+    assert learned.size > 500
+    assert np.sort(learned).tobytes() == np.sort([w for w in oracle.weights.values() if w != 0]).tobytes()
+
+
+@pytest.mark.parametrize("features", ["memory", "sight"])
+def test_a_task_is_learned(features):
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a-b"))
+    run = fastrm.train(problem, "crm", steps=300_000, features=features)
+    assert run.greedy_length <= 1.5 * problem.shortest[0]
+    walk = problem.walk(run.greedy_actions[0])
+    assert (walk.outcome, len(walk.rewards)) == (1, run.greedy_length)
+    again = fastrm.train_many(problem, "crm", steps=300_000, seeds=[0], features=features)[0]
+    assert again.score.tobytes() == run.score.tobytes() and again.greedy_actions == run.greedy_actions
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"algo": "hrm"}, "algo on Water world='hrm': must be one of qrm, crm"),
+        ({"features": "sigth"}, "features='sigth': must be one of memory, sight (did you mean sight?)"),
+        ({"starts": "x"}, "starts='x': must be one of world, anywhere"),
+        ({"shaping": True}, "linear learners do not shape rewards"),
+        ({"episode_limit": 601}, "episode_limit=601: on Water world it must be at most 600"),
+        ({"alhpa": 0.1}, "alhpa: no such setting (did you mean alpha?)"),
+        ({"optimum": [0]}, "must be a positive number per machine (1)"),
+        ({"seed": -1}, "seed=-1: must be a whole number"),
+    ],
+)
+def test_what_linear_learners_cannot_do_is_refused_in_one_line(settings, message):
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    with pytest.raises(FastrmError) as caught:
+        fastrm.train(problem, **{"algo": "crm", "steps": 100, **settings})
+    assert message in str(caught.value) and "\n" not in str(caught.value)
