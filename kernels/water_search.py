@@ -7,6 +7,8 @@ delay here: where the reference delays them, everything happens one move later.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
@@ -15,6 +17,14 @@ from fastrm.kernels.water import N_PUSHES, event_of, measure, paid, pushed, touc
 
 _1 = np.uint64(1)
 PAYS, SUCCEEDS = 1, 2  # what an end is worth, as bits
+
+
+class Layer(NamedTuple):
+    """What is known of all states at one time; see `look_back`."""
+
+    value: np.ndarray
+    end: np.ndarray
+    distance: np.ndarray
 
 
 @part
@@ -87,37 +97,78 @@ def step_before(pond, machines, t, here, target, scratch, found):
 
 
 @jit
-def look_back(pond, machines, t, n_x, n_y, gamma, later, values, scratch, ends):
-    """Overwrite `values` [n_x, n_y, n_u] after t moves by those of the best moves into `later`, after t + 1.
+def measure_all(pond, machines, t, x_places, y_places, out):
+    """Overwrite `out` [places of x, places of y, colours] with the distances after t moves.
 
-    ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0. `ends` says what counts: 0 everything, else only
-    paths that succeed on this very move (1) or go on (2), others being worth minus infinity.
+    Places are states of an axis, one for every position: velocities do not matter here.
+    """
+    for i in range(x_places.size):
+        for j in range(y_places.size):
+            measure(pond, machines, t, x_places[i], y_places[j], out[i, j])
+
+
+@jit
+def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends):
+    """Work out the values of the best moves after t others, from those after t + 1.
+
+    ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0; ties go to the highest action. `now` is overwritten,
+    `later` read; both are layers: values float64 [n_x, n_y, n_u]; when the best path ends int16 [n_x, n_y, n_u], minus
+    that for a failure, 0 if it does not; distances as in `measure_all`. `x_place` and `y_place` give the place of a
+    state. `ends` says what counts: 0 everything, else only moves that succeed (1) or go on (2), others being worth
+    minus infinity.
     """
     reads = machines.feature.shape[0] > 0
     for x in range(n_x):
         for y in range(n_y):
-            if reads:
-                measure(pond, machines, t, x, y, scratch.before)
+            touching = touched(pond, t, x, y)
             for u in range(machines.n_u):
-                values[x, y, u] = -np.inf
+                now.value[x, y, u] = -np.inf
+                now.end[x, y, u] = 0
+            for c in range(machines.seen.size if reads else 0):
+                scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
                 x_next, y_next = pushed(pond, x, y, a)
-                e = _read(pond, machines, t, x, y, x_next, y_next, scratch, reads)
+                for c in range(machines.seen.size if reads else 0):
+                    scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
+                fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching]
+                e = event_of(machines, fresh, scratch)
                 for u in range(machines.n_u):
-                    outcome = machines.outcome[e, u]
+                    outcome, u_next = machines.outcome[e, u], np.int64(machines.delta[e, u])
                     if (ends == 2 and outcome != LIVE) or (ends == 1 and outcome != SUCCESS):
                         continue
                     worth = paid(machines, e, u, scratch)
                     if outcome == LIVE:
-                        worth += gamma * later[x_next, y_next, np.int64(machines.delta[e, u])]
-                    if worth > values[x, y, u]:
-                        values[x, y, u] = worth
+                        worth += gamma * later.value[x_next, y_next, u_next]
+                    if worth >= now.value[x, y, u]:
+                        now.value[x, y, u] = worth
+                        end = t + 1 if outcome == SUCCESS else -(t + 1)
+                        now.end[x, y, u] = later.end[x_next, y_next, u_next] if outcome == LIVE else end
 
 
 @jit
-def fill(values, n_x, n_y, value):
-    """Give the first states of a layer one value."""
-    for x in range(n_x):
-        for y in range(n_y):
-            for u in range(values.shape[2]):
-                values[x, y, u] = value
+def best_move(pond, machines, t, state, gamma, later, x_place, y_place, distance, scratch, ends):
+    """Return the action that `look_back` would choose in one state, and the outcome; `state` int64 [3] is moved on.
+
+    `distance` are the distances after t moves.
+    """
+    reads = machines.feature.shape[0] > 0
+    x, y, u = state[0], state[1], state[2]
+    touching = touched(pond, t, x, y)
+    for c in range(machines.seen.size if reads else 0):
+        scratch.before[c] = distance[x_place[x], y_place[y], c]
+    best, chosen, how = -np.inf, 0, np.int64(LIVE)
+    for a in range(N_PUSHES):
+        x_next, y_next = pushed(pond, x, y, a)
+        for c in range(machines.seen.size if reads else 0):
+            scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
+        e = event_of(machines, pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching], scratch)
+        outcome, u_next = np.int64(machines.outcome[e, u]), np.int64(machines.delta[e, u])
+        if (ends == 2 and outcome != LIVE) or (ends == 1 and outcome != SUCCESS):
+            continue
+        worth = paid(machines, e, u, scratch)
+        if outcome == LIVE:
+            worth += gamma * later.value[x_next, y_next, u_next]
+        if worth >= best:
+            best, chosen, how = worth, a, outcome
+            state[0], state[1], state[2] = x_next, y_next, u_next
+    return chosen, how

@@ -8,9 +8,11 @@ from fastrm.exact.solve import Solution, check_request, solve
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.exact.unit import ScoreUnit, optimal_arps, score_ceiling, score_units
 from fastrm.exact.values import check_gamma, highest_action, refuse_slip, value_and_policy, value_range
+from fastrm.exact.water import WaterGuarantee, WaterSolution
 
 __all__ = [
-    "Check", "Finding", "Guarantee", "ScoreUnit", "Solution", "Witness", "as_float", "check", "check_gamma",
-    "check_request", "critical_reward", "follow_option", "guarantee", "highest_action", "lint", "optimal_arps",
+    "Check", "Finding", "Guarantee", "ScoreUnit", "Solution", "WaterGuarantee", "WaterSolution", "Witness",
+    "as_float", "check", "check_gamma", "check_request", "critical_reward", "follow_option", "guarantee",
+    "highest_action", "lint", "optimal_arps",
     "refuse_slip", "score_ceiling", "score_units", "solve", "value_and_policy", "value_range",
 ]  # fmt: skip

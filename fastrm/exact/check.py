@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 from fastrm.exact.guarantees import Guarantee, guarantee
 from fastrm.exact.lint import Finding, reward_findings
 from fastrm.exact.unit import optimal_arps
-from fastrm.problems import Problem
+from fastrm.exact.water import WaterGuarantee
+from fastrm.problems import Problem, WaterProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +24,21 @@ class Check:
     """What its rewards should be looked at for; none are sought at gamma 1."""
 
 
-def check(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Check:
+@overload
+def check(problem: WaterProblem, gamma: float = ..., machine: int = ...) -> WaterGuarantee: ...
+
+
+@overload
+def check(problem: Problem, gamma: float = ..., machine: int = ...) -> Check: ...
+
+
+def check(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int = 0) -> Check | WaterGuarantee:
     """Decide whether all optimal policies take shortest paths, and look for rewards that lead astray.
 
     Parameters
     ----------
-    problem : Problem
-        The compiled map and machines.
+    problem : Problem or WaterProblem
+        The compiled map, or water world, and machines.
     gamma : float
         Discount factor, above 0 and at most 1.
     machine : int
@@ -37,7 +47,8 @@ def check(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Check:
     Returns
     -------
     Check
-        The verdict with its witness, the unit of the score, and what was found about the rewards.
+        The verdict with its witness, the unit of the score, and what was found about the rewards; on Water world a
+        `WaterGuarantee`, the verdict with its witness.
 
     Raises
     ------
@@ -53,6 +64,8 @@ def check(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Check:
     >>> report.guarantee.verdict, [finding.kind for finding in report.findings]
     ('never finishes', ['procrastination'])
     """
+    if isinstance(problem, WaterProblem):
+        return guarantee(problem, gamma, machine)
     verdict = guarantee(problem, gamma, machine)
     findings = tuple(reward_findings(verdict)) if gamma < 1 else ()
     return Check(verdict, optimal_arps(problem, gamma)[machine], findings)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from fastrm.arrays import Array
 from fastrm.exact import thresholds
 from fastrm.exact.solve import Solution, check_request, solve, solve_near
 from fastrm.exact.values import refuse_slip
+from fastrm.exact.water import WaterGuarantee, guarantee_water
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, MASK
-from fastrm.problems import Problem, distances
+from fastrm.problems import Problem, WaterProblem, distances
 from fastrm.worlds import Cell
 
 
@@ -126,13 +128,21 @@ class Guarantee:
         return thresholds.interval(holds, self.solution.gamma)
 
 
-def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarantee:
+@overload
+def guarantee(problem: WaterProblem, gamma: float = ..., machine: int = ...) -> WaterGuarantee: ...
+
+
+@overload
+def guarantee(problem: Problem, gamma: float = ..., machine: int = ...) -> Guarantee: ...
+
+
+def guarantee(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int = 0) -> Guarantee | WaterGuarantee:
     """Decide whether all optimal policies take shortest paths.
 
     Parameters
     ----------
-    problem : Problem
-        The compiled map and machines.
+    problem : Problem or WaterProblem
+        The compiled map, or water world, and machines.
     gamma : float
         Discount factor, above 0 and at most 1.
     machine : int
@@ -159,6 +169,8 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     >>> verdict.critical_reward > 0
     True
     """
+    if isinstance(problem, WaterProblem):
+        return guarantee_water(problem, gamma, machine)
     check_request(problem, gamma, machine)
     refuse_slip(problem, "a guarantee")
     solution = solve(problem, gamma, machine)

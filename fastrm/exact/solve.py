@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 
@@ -26,10 +27,11 @@ from fastrm.exact.values import (
     task_reward,
     value_and_policy,
 )
+from fastrm.exact.water import WaterSolution, solve_water
 from fastrm.kernels import arrival, search, values
 from fastrm.kernels.contracts import FAR, MASK, Tables
 from fastrm.machines.language import as_written
-from fastrm.problems import Problem, check_problem, distances, mean_length
+from fastrm.problems import Problem, WaterProblem, check_problem, distances, mean_length
 from fastrm.worlds import Cell
 
 
@@ -202,13 +204,21 @@ class Solution:
         return total, missing, success, steps
 
 
-def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
+@overload
+def solve(problem: WaterProblem, gamma: float = ..., machine: int = ...) -> WaterSolution: ...
+
+
+@overload
+def solve(problem: Problem, gamma: float = ..., machine: int = ...) -> Solution: ...
+
+
+def solve(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int = 0) -> Solution | WaterSolution:
     """Find the optimal policy for the rewards a machine pays; where moves slip, for their expectation.
 
     Parameters
     ----------
-    problem : Problem
-        The compiled map and machines.
+    problem : Problem or WaterProblem
+        The compiled map, or water world, and machines.
     gamma : float
         Discount factor, above 0 and at most 1.
     machine : int
@@ -225,6 +235,8 @@ def solve(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Solution:
     >>> best.length == best.shortest
     True
     """
+    if isinstance(problem, WaterProblem):
+        return solve_water(problem, gamma, machine)
     return solve_near(problem, gamma, machine)
 
 

@@ -248,6 +248,10 @@ def mean_length(lengths: Sequence[int]) -> float:
 
 def check_problem(problem: object, may_be_large: bool = False) -> None:
     """Refuse what is not a problem, and an agenda without machine states where these are needed."""
+    if type(problem).__name__ == "WaterProblem":
+        raise ConfigError(
+            "problem: is a water world; this needs the cells of a map (solve, guarantee and train do not)"
+        )
     if not isinstance(problem, Problem):
         raise ConfigError(f"problem={shown(problem)}: must be a Problem; make one with fastrm.compile(grid, machine)")
     if problem.agenda is not None and not may_be_large:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from fastrm import WaterWorld
+
 
 def spec_of(world):
     """Return a world as the oracle reads it."""
@@ -37,3 +39,11 @@ READING = {
     ],
 }  # fmt: skip
 """A machine that reads all there is."""
+
+
+def close_by(seed):
+    """Return a world with a ball of each colour, all of them within a few steps of the agent."""
+    places = [(145.0, 200.0), (152.0, 190.0), (60.0, 330.0), (125.0, 225.0), (110.0, 250.0), (50.0, 180.0)]
+    balls = WaterWorld.generate(seed).balls[::2]
+    near = tuple(ball._replace(position=place) for ball, place in zip(balls, places, strict=True))
+    return WaterWorld((100.0, 200.0), near)

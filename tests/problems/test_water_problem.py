@@ -1,7 +1,5 @@
 """Problems on Water world: fewest steps by search, against brute force and the published tables; machines refused."""
 
-import copy
-
 import pytest
 
 import fastrm
@@ -9,7 +7,8 @@ from fastrm import FastrmError, RewardMachine, WaterWorld
 
 import naive_water
 from machine_specs import machine_text, sequence_spec
-from water_specs import ORDERLY, READING, spec_of
+from water_search import fewest_steps
+from water_specs import ORDERLY, READING, close_by, spec_of
 
 TABLES = {  # fewest steps of t10: falls pay, falls fail, by velocity at the start; at rest in profile clean
     "M0": ([], [], 42),
@@ -33,38 +32,14 @@ def test_the_fewest_steps_of_the_reference_worlds_are_those_known(reference, nam
         assert (problem.soonest_paid, problem.shortest) == ((pays,), (fails,))
 
 
-def fewest_steps(world, spec, profile, limit):
-    """Search all rows of actions in the oracle, states that were met before aside."""
-    pool = naive_water.Pool(spec_of(world), profile, world.velocity)
-    frontier = {None: (pool, spec["start"])}
-    for t in range(1, limit + 1):
-        found = {}
-        for here, u in frontier.values():
-            for action in range(5):
-                after = copy.copy(here)
-                after.position, after.speed = list(here.position), list(here.speed)
-                after.balls = [[c, list(p), list(v)] for c, p, v in here.balls]
-                moved = after.step(action)
-                u_next, _, outcome = naive_water.machine_step(spec, u, moved, profile == "icarte2022")
-                if outcome == "success":
-                    return t
-                if not outcome:
-                    key = *after.position, *after.speed, tuple(after.touching), tuple(after.waiting), u_next
-                    found[key] = after, u_next
-        frontier = found
-    return None
-
-
 @pytest.mark.parametrize(
     "spec, seed, profile",
     [(ORDERLY, 3, "clean"), (READING, 5, "clean"), (sequence_spec("f", "boolean"), 0, "icarte2022")],
 )
 def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile):
-    balls = WaterWorld.generate(seed).balls[::2]  # one of each colour, put within a few steps
-    places = [(145.0, 200.0), (152.0, 190.0), (60.0, 330.0), (125.0, 225.0), (110.0, 250.0), (50.0, 180.0)]
-    world = WaterWorld((100.0, 200.0), tuple(b._replace(position=p) for b, p in zip(balls, places, strict=True)))
+    world = close_by(seed)
     problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
-    fewest = fewest_steps(world, spec, profile, 7)
+    fewest = fewest_steps(naive_water.Pool(spec_of(world), profile), spec, 7)
     assert fewest is not None and problem.shortest == (fewest,)
     walk = problem.walk(problem.reached[0].actions)
     assert (len(walk.rewards), walk.outcome) == (fewest, 1)

@@ -1,0 +1,133 @@
+"""Values on Water world by dynamic programming backward in time, in bounded memory.
+
+Only two layers of time are kept. A path is found by halving: the values in the middle of a stretch of time tell where
+the best path goes in its first half, and so on, until all layers of a stretch fit into the memory set aside for them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.kernels import water_search
+from fastrm.kernels.contracts import LIVE
+from fastrm.kernels.water_search import Layer
+from fastrm.problems import WaterProblem
+
+ROOM = 600_000_000
+"""Bytes for the layers of a stretch of time."""
+
+
+class Stretch(NamedTuple):
+    """The best path through a stretch of time."""
+
+    actions: tuple[int, ...]
+    outcome: int
+    """LIVE where it goes on after the stretch."""
+
+
+class Layers:
+    """The layers of one problem at one discount; those after `horizon` moves are worth `beyond`."""
+
+    def __init__(
+        self, problem: WaterProblem, machine: int, gamma: float, horizon: int, beyond: float, fewest: bool = False
+    ) -> None:
+        """`fewest` admits only paths that succeed on the very last move before the horizon."""
+        self.problem, self.gamma, self.horizon, self.beyond, self.fewest = problem, gamma, horizon, beyond, fewest
+        self.first_u = int(problem.tables.first_u[machine])
+        self.scratch = problem.scratch()
+        self.x_first, self.x_place = _places(problem.pond.x)
+        self.y_first, self.y_place = _places(problem.pond.y)
+        self.evaluated = 0
+
+    def size(self, t: int) -> tuple[int, int]:
+        """Return how many states of each axis can be reached by then."""
+        x, y = self.problem.axes
+        return int(x.within[t]), int(y.within[t])
+
+    def nbytes(self, t: int) -> int:
+        """Return the bytes of a layer."""
+        n_x, n_y = self.size(t)
+        return n_x * n_y * int(self.problem.tables.n_u) * 10
+
+    def last(self) -> Layer:
+        """Return the layer at the horizon."""
+        layer = self._blank(self.horizon)
+        layer.value[:] = self.beyond
+        layer.end[:] = 0
+        return layer
+
+    def _blank(self, t: int) -> Layer:
+        shape = (*self.size(t), self.problem.tables.n_u)
+        return Layer(np.empty(shape), np.empty(shape, dtype=np.int16), self._distances(t))
+
+    def _distances(self, t: int) -> Array:
+        problem = self.problem
+        if not problem.reads_features:
+            return np.zeros((0, 0, 0))
+        out = np.empty((len(self.x_first), len(self.y_first), len(problem.tables.seen)))
+        water_search.measure_all(problem.pond, problem.tables, t, self.x_first, self.y_first, out)
+        return out
+
+    def before(self, later: Layer, t: int) -> Layer:
+        """Return the layer after t moves, from the one after t + 1."""
+        problem, layer = self.problem, self._blank(t)
+        n_x, n_y = self.size(t)
+        water_search.look_back(
+            problem.pond, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
+            self.scratch, self._ends(t),
+        )  # fmt: skip
+        self.evaluated += 1
+        return layer
+
+    def _ends(self, t: int) -> int:
+        return 0 if not self.fewest else 1 if t == self.horizon - 1 else 2
+
+    def back_to(self, later: Layer, t1: int, t0: int) -> Layer:
+        """Return the layer after t0 moves, from the one after t1."""
+        for t in range(t1 - 1, t0 - 1, -1):
+            later = self.before(later, t)
+        return later
+
+    def start(self) -> tuple[float, int]:
+        """Return the value of the start, and the step on which the best path ends: negative in failure, 0 if never."""
+        layer = self.back_to(self.last(), self.horizon, 0)
+        x, y = self.problem.pond.start
+        return float(layer.value[x, y, self.first_u]), int(layer.end[x, y, self.first_u])
+
+    def path(self) -> Stretch:
+        """Return the best path from the start."""
+        state = np.array([*self.problem.pond.start, self.first_u])
+        return self._through(state, 0, self.horizon, self.last())
+
+    def _through(self, state: Array, t0: int, t1: int, later: Layer) -> Stretch:
+        """Return the best path through a stretch of time; `state` is moved along."""
+        if t1 - t0 > 1 and sum(self.nbytes(t) for t in range(t0, t1)) > ROOM:
+            middle = (t0 + t1) // 2
+            first = self._through(state, t0, middle, self.back_to(later, t1, middle))
+            if first.outcome != LIVE:
+                return first
+            rest = self._through(state, middle, t1, later)
+            return Stretch(first.actions + rest.actions, rest.outcome)
+        layers = [later]
+        for t in range(t1 - 1, t0, -1):
+            layers.append(self.before(layers[-1], t))
+        actions: list[int] = []
+        for t in range(t0, t1):
+            problem, ahead = self.problem, layers[t1 - 1 - t]
+            action, outcome = water_search.best_move(
+                problem.pond, problem.tables, t, state, self.gamma, ahead, self.x_place, self.y_place,
+                self._distances(t), self.scratch, self._ends(t),
+            )  # fmt: skip
+            actions.append(int(action))
+            if outcome != LIVE:
+                return Stretch(tuple(actions), int(outcome))
+        return Stretch(tuple(actions), LIVE)
+
+
+def _places(states: Array) -> tuple[Array, Array]:
+    """Return a state for every position of an axis, and the number of the position of every state."""
+    _, first, place = np.unique(states[:, 0], return_index=True, return_inverse=True)
+    return first.astype(np.int64), place.reshape(-1).astype(np.int64)

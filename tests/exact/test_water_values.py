@@ -1,0 +1,85 @@
+"""Values and verdicts on Water world, against every row of actions in the oracle."""
+
+import numpy as np
+import pytest
+
+import fastrm
+from fastrm import FastrmError, RewardMachine, WaterWorld
+
+import naive_water
+from machine_specs import machine_text, sequence_spec
+from water_search import best_return
+from water_specs import READING, close_by, spec_of
+
+LIMIT = 5
+PICKY = {
+    "states": ["u0"], "start": "u0", "success": ["done"], "failure": [], "score": "own",
+    "edges": [
+        ("u0", ("and", ("prop", "a"), ("not", ("prop", "b"))), "done", ("num", 1)),
+        ("u0", ("not", ("or", ("prop", "a"), ("prop", "b"))), "u0", ("num", 0)),
+    ],
+}  # fmt: skip
+"""Reach a and not b; in the reference falling off at b pays as much."""
+
+
+def returned(problem, actions, gamma):
+    rewards = problem.walk(actions).rewards
+    return sum(reward * gamma**k for k, reward in enumerate(rewards.tolist()))
+
+
+@pytest.mark.parametrize(
+    "spec, profile, gamma",
+    [
+        (READING, "clean", 0.9),
+        (READING, "clean", 1.0),
+        (PICKY, "icarte2022", 0.9),
+        (sequence_spec("d-e", "numeric", terminal=0.0), "clean", 0.9),
+        (sequence_spec("d", "numeric", terminal=90.0), "clean", 0.9),
+        (sequence_spec("a", "boolean"), "clean", 0.9),
+    ],
+)
+def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, profile, gamma):
+    for place in ("problems.water.problem", "exact.water.solve"):
+        monkeypatch.setattr(f"fastrm.{place}.WATER_LIMIT", LIMIT)
+    monkeypatch.setattr("fastrm.exact.water.solve.MARGINS", (1, LIMIT))
+    world = close_by(5)
+    problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
+    pool = naive_water.Pool(spec_of(world), profile)
+    best, ends = best_return(pool, spec["start"], spec, gamma, LIMIT)
+    verdict = fastrm.guarantee(problem, gamma)
+    solution = verdict.solution
+    assert solution.value == pytest.approx(best, rel=1e-12) and solution.ends == ends
+    for room in (10**9, 0):  # all layers at once, and halved until there is one
+        monkeypatch.setattr("fastrm.exact.water.layers.ROOM", room)
+        solution.__dict__.pop("actions", None)
+        assert returned(problem, solution.actions, gamma) == pytest.approx(best, rel=1e-12)
+    walk = problem.walk(verdict.shortest_actions)
+    assert (len(walk.rewards), walk.outcome) == (problem.shortest[0], 1)
+    assert returned(problem, verdict.shortest_actions, gamma) == pytest.approx(verdict.shortest_return, rel=1e-12)
+    assert verdict.shortest_return <= best + 1e-12 * abs(best)
+    expected = "shortest" if ends == problem.shortest[0] else "never" if ends == 0 else "ends" if ends < 0 else "detour"
+    assert verdict.verdict.startswith(expected)
+
+
+def test_a_boolean_machine_is_solved_by_the_fewest_steps():
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a-b"))
+    best = fastrm.solve(problem)
+    assert (best.length, best.value) == (21, pytest.approx(0.9**20)) and len(best.path) == 22
+    assert np.isclose(best.path[0], problem.world.agent).all()
+    assert fastrm.check(problem).verdict == "shortest"
+
+
+@pytest.mark.parametrize(
+    "ask, message",
+    [
+        (lambda p: fastrm.solve(p, gamma=1.5), "gamma=1.5: must be"),
+        (lambda p: fastrm.guarantee(p, machine=1), "machine=1: must be a whole number from 0 to 0"),
+        (lambda p: fastrm.optimal_arps(p), "is a water world; this needs the cells of a map"),
+        (lambda p: fastrm.hrm_fixed_point(p), "is a water world; this needs the cells of a map"),
+        (lambda p: fastrm.solve(fastrm.compile(p.world, fastrm.task("a", kind="num"), "icarte2022")), "clean' only"),
+    ],
+)
+def test_what_has_no_exact_answer_is_refused_in_one_line(ask, message):
+    with pytest.raises(FastrmError) as caught:
+        ask(fastrm.compile(WaterWorld.generate(3), fastrm.task("a")))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
