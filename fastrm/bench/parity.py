@@ -15,6 +15,8 @@ from fastrm.bench.console import FAILED, INTERRUPTED, add_json, add_quiet, new_t
 from fastrm.bench.progress import progress_bar
 from fastrm.errors import ConfigError, printable
 
+WATER_VELOCITIES = ("none", "up", "right", "down", "left")
+
 if TYPE_CHECKING:
     from fastrm.studies import Comparison, Curves, Optimum, Speed
 
@@ -28,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--runs", type=int, default=60, metavar="N", help="our runs per curve (default 60)")
     parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
+    parser.add_argument("--water", action="store_true", help="only score the published episodes of Water world")
     parser.add_argument("--ablation", action="store_true", help="switch off one quirk of profile icarte2022 at a time")
     add_json(parser)
     add_quiet(parser)
@@ -42,6 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.ablation:
         raise ConfigError("--json and --ablation do not go together; the table of --ablation is Markdown")
     folder = reference_folder(arguments.reference)
+    if arguments.water:
+        if arguments.ablation:
+            raise ConfigError("--water and --ablation do not go together; --water runs nothing")
+        return report_water(folder, as_json=arguments.json)
     check_folder(folder)
     optima = compare_optima(folder)
     try:
@@ -68,7 +75,46 @@ def run(arguments: argparse.Namespace) -> int:
         print_parity(curves, comparisons)
         sys.stdout.write(f"both curves in {printable(str(figure))}\n" if figure else "")
         print_speeds(compare_speeds(folder))
+        if (folder / "water").is_dir():
+            report_water(folder, as_json=False)
     return FAILED if rejected(comparisons) else 0
+
+
+def report_water(folder: Path, as_json: bool) -> int:
+    """Print the published episodes of Water world beside the optimum; exit code 1 if one is shorter than it."""
+    from rich.console import Console
+
+    from fastrm.studies import water_optima, water_records
+
+    optima = water_optima(folder)
+    records = list(water_records(folder, optima))
+    impossible = [record for record in records if not record.is_possible]
+    if as_json:
+        print_json({"optima": optima, "records": records})
+        return FAILED if impossible else 0
+    console = Console(highlight=False)
+    for one in optima:
+        table = new_table(f"fewest steps of t10 on {one.world}", "velocity at the start", "paid", "completed")
+        for name, paid, completed in zip(WATER_VELOCITIES, one.paid, one.completed, strict=True):
+            table.add_row(name, f"{paid}", f"{completed}")
+        console.print(table)
+    columns = ("world", "learner", "episodes", "paid", "best", "ratio", "settled", "ratio", "fell")
+    table = new_table("published episodes of t10: steps, and their ratio to the fewest", *columns)
+    for record in records:
+        share = f"{record.paid / record.episodes:.0%}"
+        table.add_row(
+            record.world, record.algorithm, f"{record.episodes:,}", share, f"{record.best}",
+            f"{record.best / record.fewest_paid:.2f}", f"{record.settled:g}",
+            f"{record.settled / record.fewest_paid:.2f}", f"{record.fell_off:.1%}",
+        )  # fmt: skip
+    console.print(table)
+    attained = sorted({record.world for record in records if record.best == record.fewest_paid})
+    console.print(
+        "fell: paid sooner than any completion can be, so at least this share of all episodes paid\n"
+        f"{len(impossible) or 'no'} best episode is shorter than the fewest steps; attained on "
+        f"{', '.join(attained) or 'no world'}"
+    )
+    return FAILED if impossible else 0
 
 
 def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[Curves]:

@@ -30,6 +30,7 @@ from fastrm.studies.parity import (
     parity_experiments,
     rejected,
 )
+from fastrm.studies.water import WaterOptimum, WaterRecord, water_optima, water_records
 
 __all__ = [
     "COMPARED_AT",
@@ -46,6 +47,8 @@ __all__ = [
     "Optimum",
     "Point",
     "Speed",
+    "WaterOptimum",
+    "WaterRecord",
     "agreement",
     "by_optimism",
     "certified",
@@ -61,4 +64,6 @@ __all__ = [
     "short_names",
     "sweep",
     "verdicts",
+    "water_optima",
+    "water_records",
 ]  # fmt: skip

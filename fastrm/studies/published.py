@@ -13,8 +13,11 @@ ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", 
 """Names there, and the same methods here."""
 CRAFT_MAPS = ("M0", "M1", "M2", "M3", "M4", "M5")
 TASKS = {"craft": 10, "office": 4}
-RUNS = {"craft-single": 6, "office-single": 10, "craft": 6, "office": 10}
-STEPS = {"craft-single": 2_000_000, "office-single": 100_000, "craft": 2_000_000, "office": 100_000}
+RUNS = {"craft-single": 6, "office-single": 10, "craft": 6, "office": 10, "water-single": 2}
+STEPS = {
+    "craft-single": 2_000_000, "office-single": 100_000, "craft": 2_000_000, "office": 100_000,
+    "water-single": 2_000_000,
+}  # fmt: skip
 """Published runs of every curve, and their length; domains without ``single`` play all tasks in turn."""
 
 
@@ -74,6 +77,11 @@ def map_file(folder: Path, name: str) -> Path:
 def machine_file(folder: Path, domain: str, task: str) -> Path:
     """Return the file of a machine."""
     return _present(folder / "machines" / domain / f"{task}.txt")
+
+
+def water_file(folder: Path) -> Path:
+    """Return the file of the water worlds."""
+    return _present(folder / "water" / "worlds.json")
 
 
 def _present(path: Path) -> Path:

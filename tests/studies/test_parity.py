@@ -224,3 +224,20 @@ def test_a_half_copied_folder_is_refused_with_what_is_missing(copied, capsys):
         with pytest.raises(StoreError, match=r"optimal_arps\.json"):
             published_optima(copied)
     assert reference_folder(copied) == copied
+
+
+def test_no_published_episode_of_water_world_is_shorter_than_the_optimum(reference, capsys):
+    assert main(["parity", "--water", "--json", "--reference", str(reference)]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [one["paid"] for one in report["optima"]] == [[35, 36, 35, 35, 36], [26, 26, 26, 26, 27]]
+    assert [one["completed"] for one in report["optima"]] == [[39, 40, 39, 39, 40], [39, 39, 39, 39, 40]]
+    best = {(one["world"], one["algorithm"]): one["best"] for one in report["records"]}
+    assert len(best) == 12 and best["M1", "crm"] == 36 and best["M3", "crm"] == 26
+    assert min(one["fell_off"] for one in report["records"] if one["world"] == "M3") > 0.97
+
+
+def test_water_worlds_that_are_not_there_are_named_in_one_line(tmp_path, capsys):
+    (tmp_path / "machines" / "water").mkdir(parents=True)
+    (tmp_path / "machines" / "water" / "t10.txt").write_text("0\n[1]\n(0,1,'a',ConstantRewardFunction(1))\n")
+    assert main(["parity", "--water", "--reference", str(tmp_path)]) == 2
+    assert "worlds.json: missing; the folder of published data is only half copied" in capsys.readouterr().err
