@@ -177,6 +177,12 @@ def paid(machines, e, u, scratch):
 
 
 @jit
+def pay(machines, e, u, scratch):
+    """Return `paid`, for Python."""
+    return paid(machines, e, u, scratch)
+
+
+@jit
 def walk(pond, machines, u, actions, scratch, states, labels, rewards):
     """Follow actions from the start in machine state u until the episode ends; return the moves made and the outcome.
 

@@ -5,10 +5,13 @@ Importing this room makes ``fastrm/Craft-v0`` and ``fastrm/Office-v0`` known to 
 
 from fastrm.env.single import RewardMachineEnv, make_craft, make_office
 from fastrm.env.vector import RewardMachineVectorEnv, make_craft_vector, make_office_vector
+from fastrm.env.water import WaterEnv, WaterVectorEnv
 
 __all__ = [
     "RewardMachineEnv",
     "RewardMachineVectorEnv",
+    "WaterEnv",
+    "WaterVectorEnv",
     "make_craft",
     "make_craft_vector",
     "make_office",

@@ -107,13 +107,12 @@ class WaterLearner:
         tasks["first_u"], tasks["optimum"] = tables.first_u, self.units
         tasks["own_score"] = [machine.score == "own" for machine in problem.machines]
         rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.pond.x, problem.pond.y)]
-        x, y = (axis.carried for axis in problem.axes)
-        carried = np.array([(x[1], y[1]), (x[1], y[2]), (x[2], y[1]), (x[1], y[0]), (x[0], y[1])], dtype=np.int64)
         anywhere = self.starts == "anywhere"
         return WaterSetting(
             pond=problem.pond, machines=tables, tilings=self.tilings, tasks=tasks, rule=self._rule(0),
             q_init=float(self.config.q_init), sweeps=self.algo == "crm",
-            rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0], carried=carried,
+            rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0],
+            carried=problem.carried,
         )  # fmt: skip
 
     def _rule(self, step: int) -> Rule:

@@ -139,6 +139,17 @@ class WaterProblem:
             found.append(tuple(colour for colour in COLOURS if colour in names))
         return tuple(found)
 
+    @property
+    def carried(self) -> Array:
+        """int64 [5, 2]: states of the axes at the start, with the velocity that a push in each direction gives."""
+        x, y = (axis.carried for axis in self.axes)
+        pairs = [(x[1], y[1]), (x[1], y[2]), (x[2], y[1]), (x[1], y[0]), (x[0], y[1])]
+        return np.array(pairs, dtype=np.int64)
+
+    def paid(self, event: int, scratch: Scratch) -> Array:
+        """Return what a move of an event pays in every machine state; `scratch` holds its features."""
+        return np.array([water.pay(self.tables, event, u, scratch) for u in range(self.tables.n_u)])
+
     def scratch(self) -> Scratch:
         """Return room for kernels to work in."""
         n_c, n_f = len(COLOURS), len(self.events.features)

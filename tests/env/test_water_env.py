@@ -1,0 +1,92 @@
+"""Water world as an environment: the same moves as the problem's, alone or by the thousand."""
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import fastrm
+from fastrm import FastrmError, RewardMachine, WaterWorld
+from fastrm.env import WaterEnv, WaterVectorEnv
+
+from machine_specs import machine_text
+from water_specs import ORDERLY, READING, random_actions
+
+
+def problem_of(*specs, seed=2, profile="clean"):
+    return fastrm.compile(WaterWorld.generate(seed), [RewardMachine.parse(machine_text(s)) for s in specs], profile)
+
+
+def test_it_is_an_environment_as_gymnasium_has_them():
+    for observation in ("numbers", "states"):
+        check_env(WaterEnv(problem_of(ORDERLY), observation=observation), skip_render_check=True)
+
+
+@pytest.mark.parametrize("profile", ["clean", "icarte2022"])
+def test_an_episode_is_that_of_the_problem(profile):
+    problem, actions = problem_of(READING, profile=profile), random_actions(4)
+    env, walk = WaterEnv(problem, observation="states", counterfactuals=True), problem.walk(actions)
+    observation, _ = env.reset(seed=1)
+    for n, reward in enumerate(walk.rewards.tolist()):
+        u = observation[3]
+        observation, paid, terminated, _, info = env.step(int(actions[n]))
+        assert observation.tolist() == [*walk.states[n + 1, :2], n + 1, walk.states[n + 1, 2]]
+        assert (paid, "".join(info["labels"])) == (reward, walk.labels[n])
+        other = info["counterfactuals"]
+        assert (other["reward"][u], other["next_state"][u], other["terminated"][u]) == (
+            paid,
+            observation[3],
+            terminated,
+        )
+    assert terminated == (walk.outcome != 0) and info["success"] == (walk.outcome == 1)
+
+
+@pytest.mark.parametrize("profile", ["clean", "icarte2022"])
+def test_many_environments_move_as_single_ones_do(profile):
+    problem, draw = problem_of(ORDERLY, READING, profile=profile), np.random.default_rng(0)
+    many = WaterVectorEnv(5, problem, observation="numbers", episode_limit=30)
+    singles = [WaterEnv(problem, episode_limit=30) for _ in range(5)]
+    seen, _ = many.reset(seed=3)
+    assert np.array_equal(seen, [env.reset(seed=3)[0] for env in singles])
+    over = np.zeros(5, dtype=bool)
+    for _ in range(120):
+        actions = draw.integers(0, 5, 5)
+        seen, reward, ends, cut, _ = many.step(actions)
+        for i, env in enumerate(singles):
+            expected = (env.reset()[0], 0.0, False, False) if over[i] else env.step(int(actions[i]))[:4]
+            assert np.array_equal(seen[i], expected[0]) and (reward[i], ends[i], cut[i]) == expected[1:]
+        over = ends | cut
+
+
+def test_an_episode_is_cut_off_at_the_limit():
+    env = WaterEnv(problem_of(ORDERLY), episode_limit=3)
+    env.reset(seed=0)
+    assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
+
+
+def test_numbers_are_those_of_agent_and_balls():
+    problem = problem_of(ORDERLY)
+    env = WaterEnv(problem)
+    seen, info = env.reset(seed=0)
+    agent, ball = np.array(problem.world.agent), problem.world.balls[3]
+    assert seen.shape == (54,) and seen[-2:].tolist() == [1, 0] and info["rm_state"] == "u0"
+    assert seen[:4] == pytest.approx([*agent / 400, 0, 0])
+    together = 90 + max(abs(v) for b in problem.world.balls for v in b.velocity)
+    assert seen[16:20] == pytest.approx([*(np.array(ball.position) - agent) / 400, *np.array(ball.velocity) / together])
+    assert env.in_state(seen, 1)[-2:].tolist() == [0, 1] and env.in_state(seen, 2)[-2:].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "ask, message",
+    [
+        (lambda p: WaterEnv("a-b"), "must be a WaterProblem"),
+        (lambda p: WaterEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
+        (lambda p: WaterEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
+        (lambda p: WaterEnv(p).step(0), "no episode is on; call reset() first"),
+        (lambda p: WaterEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
+        (lambda p: WaterVectorEnv(2, p).step(np.array([0, 5])), "actions: must be 2 whole numbers from 0 to 4"),
+    ],
+)
+def test_what_an_environment_cannot_do_is_refused_in_one_line(ask, message):
+    with pytest.raises(FastrmError) as caught:
+        ask(problem_of(ORDERLY))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
