@@ -137,7 +137,7 @@ class WaterEnv(gymnasium.Env[Array, int]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode; no label is read there."""
-        check_reset(seed, options)
+        check_reset(seed, options, ())
         super().reset(seed=None if seed is None else int(seed))
         self._shoal.begin(np.ones(1, dtype=np.bool_), anew=seed is not None)
         self._shoal.label[0] = 0
@@ -215,9 +215,9 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode in every environment, or in those that ``options["reset_mask"]`` marks."""
         single = None if seed is None or isinstance(seed, list | tuple) else int(seed)
-        check_reset(single, options)
+        given = check_reset(single, options, ("reset_mask",))
         super().reset(seed=single)
-        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
+        mask = np.asarray(given.get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
             raise ConfigError(f"reset_mask: must be {self.num_envs} truth values")
         self._shoal.begin(mask, anew=seed is not None)

@@ -17,8 +17,8 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.exact import thresholds
-from fastrm.exact.solve import Solution, check_request, solve, solve_near
-from fastrm.exact.values import refuse_slip
+from fastrm.exact.solve import Solution, solve, solve_near
+from fastrm.exact.values import check_request, refuse_slip
 from fastrm.exact.water import WaterGuarantee, guarantee_water
 from fastrm.kernels import search
 from fastrm.kernels.contracts import FAR, MASK

@@ -20,7 +20,7 @@ from fastrm.exact.paths import follow
 from fastrm.exact.ties import Written, settle, settle_by_steps
 from fastrm.exact.values import (
     LONGEST,
-    check_gamma,
+    check_request,
     expected_values,
     highest_action,
     largest_arps,
@@ -31,7 +31,7 @@ from fastrm.exact.water import WaterSolution, solve_water
 from fastrm.kernels import arrival, search, values
 from fastrm.kernels.contracts import FAR, MASK, Tables
 from fastrm.machines.language import as_written
-from fastrm.problems import Problem, WaterProblem, check_problem, distances, mean_length
+from fastrm.problems import Problem, WaterProblem, distances, mean_length
 from fastrm.worlds import Cell
 
 
@@ -177,10 +177,7 @@ class Solution:
         return self._play(epsilon, task_reward(self.tables), horizon)[2]
 
     def expected_length(self, epsilon: float = 0.0) -> float:
-        """Return the expected steps of the episodes, played epsilon-greedily, that complete the task.
-
-        Infinite where none does.
-        """
+        """Return the expected steps of the episodes, played epsilon-greedily, that complete the task; or inf."""
         _, missing, success, steps = self._play(epsilon, task_reward(self.tables), LONGEST)
         if missing > 1e-12:
             raise ConfigError(
@@ -192,7 +189,7 @@ class Solution:
     def _play(self, epsilon: float, worth: Array, horizon: int) -> tuple[float, float, float, float]:
         """Push the distribution over pairs forward in time; see `arrival.arrival`."""
         check_number("epsilon", epsilon, 0, 1)
-        is_certain = epsilon == 0 and self.problem.slip == 0  # then a loop never ends, and is left out
+        is_certain = epsilon == self.problem.slip == 0  # then a loop never ends, and is left out
         to_end = distances(self.tables, self._chosen if is_certain else None, any_end=True)
         mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
         busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
@@ -274,7 +271,10 @@ def solve_rewards(
         unsettled = "where moves slip, values are known up to their error; every action within it counts as optimal"
         return Solution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
                         highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
-    value, policy, error = value_and_policy(tables, reward, gamma, _begin_with(near, gamma))
+    begin = None
+    if near is not None:  # bounds of a larger gamma would be too loose far from rewards
+        begin = near.policy, near.error if near.gamma < gamma else np.zeros_like(near.error)
+    value, policy, error = value_and_policy(tables, reward, gamma, begin)
     rounding = problem.written.rounding if written is not None and gamma < 1.0 else None
     if rounding is None:
         rounding = np.zeros_like(reward)
@@ -296,17 +296,3 @@ def solve_rewards(
         problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest_action(chosen),
         undecided,
     )  # fmt: skip
-
-
-def _begin_with(near: Solution | None, gamma: float) -> tuple[Array, Array] | None:
-    """Return policy and bounds to begin with; those of a larger gamma would be too loose far from rewards."""
-    if near is None:
-        return None
-    return near.policy, near.error if near.gamma < gamma else np.zeros_like(near.error)
-
-
-def check_request(problem: Problem, gamma: float, machine: int) -> None:
-    """Refuse what is not a problem, a discount, or the number of one of its machines."""
-    check_problem(problem)
-    check_gamma(gamma)
-    check_whole("machine", machine, 0, len(problem.machines) - 1)

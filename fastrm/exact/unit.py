@@ -18,8 +18,8 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.solve import Solution, check_request, solve_rewards
-from fastrm.exact.values import LONGEST, highest_action, largest_arps, task_reward
+from fastrm.exact.solve import Solution, solve_rewards
+from fastrm.exact.values import LONGEST, check_request, highest_action, largest_arps, task_reward
 from fastrm.kernels import arrival, search
 from fastrm.kernels.contracts import FAR
 from fastrm.kernels.values import EPS

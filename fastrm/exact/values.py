@@ -17,11 +17,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_number
+from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.kernels import ceiling, search, slip_values, values
 from fastrm.kernels.contracts import FAR, MASK, SUCCESS, Tables
-from fastrm.problems import Problem, every_action
+from fastrm.problems import Problem, check_problem, every_action
 
 _SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS = 400, 4, 1_000_000
 _ROUNDS = 10_000
@@ -132,6 +132,13 @@ def check_gamma(gamma: float) -> None:
     check_number("gamma", gamma, 0, 1)
     if gamma == 0:
         raise ConfigError("gamma=0: must be above 0 and at most 1")
+
+
+def check_request(problem: Problem, gamma: float, machine: int) -> None:
+    """Refuse what is not a problem, a discount, or the number of one of its machines."""
+    check_problem(problem)
+    check_gamma(gamma)
+    check_whole("machine", machine, 0, len(problem.machines) - 1)
 
 
 def refuse_slip(problem: Problem, what: str) -> None:
