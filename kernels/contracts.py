@@ -33,12 +33,12 @@ class Tables(NamedTuple):
     The machine states of all machines lie side by side in columns 0 .. n_u - 1. Column n_u stands for every terminal:
     its value is 0 for ever, so a bootstrap from it adds nothing. Columns up to the next multiple of `BLOCK` are
     padding. Events are the classes of moves that no guard and no reward can tell apart. The first n_quiet of them
-    change no machine state.
+    change no machine state. The moves of a cell take up `room`, the number of actions rounded up to a multiple of 4.
     """
 
     next_s:    np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
     event:     np.ndarray  # uint32  [n_s, n_a]      the event of that move
-    moves:     np.ndarray  # uint64  [n_s * n_a]     both in one word: n_a s' in the lower half, the event in the upper
+    moves:     np.ndarray  # uint64  [n_s * room]    both in one word: room s' in the lower half, the event in the upper
     delta:     np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
     outcome:   np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
     reward:    np.ndarray  # float64 [n_e, n_cols]   what the machine pays; 0 in column n_u and padding
@@ -75,7 +75,7 @@ class Setting(NamedTuple):
                                #                        None, a type of its own, where nothing slips
     far:     bool | None       #                        fetch ahead what the next step may need? None where the tables
                                #                        of a run lie in the cache
-    actions: np.uint64 | None  #                        how many actions there are; None, a type of its own, for four
+    actions: tuple | None      #                        how many actions there are, as `rows` says; None for four
 
 
 class Log(NamedTuple):

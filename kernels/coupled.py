@@ -11,7 +11,7 @@ from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.plans import complete, legs_changed, make_plan, pursue
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
-from fastrm.kernels.rows import column_ties, count
+from fastrm.kernels.rows import column_ties, room
 from fastrm.kernels.td import sweep_quiet, sweep_reached
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -43,8 +43,8 @@ def enter(world, mine):
     i, agents, _, q, agenda, _ = mine
     me = agents[i]
     if agenda.left[i] == _0:
-        me["u"] = begin_agenda(i, agenda, q, me["s"], count(world.actions), row_width(agenda.width))
-    return me["rng0"], me["rng1"], me["s"] * count(world.actions), me["u"], me["t"]
+        me["u"] = begin_agenda(i, agenda, q, me["s"], room(world.actions), row_width(agenda.width))
+    return me["rng0"], me["rng1"], me["s"] * room(world.actions), me["u"], me["t"]
 
 
 @part
@@ -52,7 +52,7 @@ def leave(world, mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
     me["rng0"], me["rng1"], site, me["u"], me["t"] = x
-    me["s"] = site // count(world.actions)
+    me["s"] = site // room(world.actions)
 
 
 @part
@@ -61,7 +61,7 @@ def step(world, mine, x):
     i, agents, log, q, agenda, reward = mine
     rng0, rng1, site, u, t = x
     setting, rule, columns = world.setting, world.setting.rule, agenda.columns
-    n_a, n_cols = count(world.actions), row_width(agenda.width)
+    n_a, n_cols = room(world.actions), row_width(agenda.width)
     here = site * n_cols
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(column_ties(q, here + u, n_cols, world.actions), number, rule.explore_below, world.actions)

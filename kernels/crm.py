@@ -10,7 +10,7 @@ from fastrm.kernels.episode import begin_episode, end_episode, narrow_by, packed
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
-from fastrm.kernels.rows import column_ties, count
+from fastrm.kernels.rows import column_ties, room
 from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -27,7 +27,7 @@ def enter(world, mine):
     """Return the local variables of a run; events below `quiet` allow a sweep of whole rows."""
     me = mine[1][mine[0]]
     quiet = world.n_quiet if me["narrow"] == NOTHING else _0
-    return me["rng0"], me["rng1"], me["s"] * count(world.actions), me["u"], me["t"], me["earned"], me["narrow"], quiet
+    return me["rng0"], me["rng1"], me["s"] * room(world.actions), me["u"], me["t"], me["earned"], me["narrow"], quiet
 
 
 @part
@@ -35,7 +35,7 @@ def leave(world, mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
     me["rng0"], me["rng1"], site, me["u"], me["t"], me["earned"], me["narrow"], _ = x
-    me["s"] = site // count(world.actions)
+    me["s"] = site // room(world.actions)
 
 
 @part

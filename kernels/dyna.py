@@ -10,7 +10,7 @@ from fastrm.kernels.episode import packed_move
 from fastrm.kernels.lanes import ALONE, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import HALF, LOW, draw
-from fastrm.kernels.rows import count, row_best, row_ties
+from fastrm.kernels.rows import room, row_best, row_ties
 from fastrm.kernels.td import td
 
 _1 = np.uint64(1)
@@ -27,7 +27,7 @@ def own(state, i):
 def imagine(world, q, place, rng0, rng1):
     """Update the value at `place` by the move it stands for, as if it were made now; return the generator."""
     setting, rule, width = world.setting, world.setting.rule, world.n_moves
-    u, a = place // width, place % count(world.actions)
+    u, a = place // width, place % room(world.actions)
     site = place % width - a
     direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
     site, e = packed_move(world.moves, site, direction)

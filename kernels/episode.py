@@ -15,7 +15,7 @@ import numpy as np
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import NOTHING, SUCCESS
 from fastrm.kernels.rng import HALF, LOW, draw
-from fastrm.kernels.rows import count
+from fastrm.kernels.rows import room
 
 _0 = np.uint64(0)
 
@@ -50,7 +50,7 @@ def begin_episode(me, tasks, starts, actions, rng0, rng1):
     if starts.size > 1:
         number, rng0, rng1 = draw(rng0, rng1)
         s = np.uint64(starts[(number & LOW) * np.uint64(starts.size) >> HALF])
-    return rng0, rng1, s * count(actions), tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
+    return rng0, rng1, s * room(actions), tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
 
 
 @jit
@@ -58,8 +58,9 @@ def begin(agents, tasks, starts):
     """Start all runs."""
     for i in range(agents.size):
         me = agents[i]
-        start = begin_episode(me, tasks, starts, np.uint64(1), me["rng0"], me["rng1"])
-        me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = start
+        start = begin_episode(me, tasks, starts, None, me["rng0"], me["rng1"])
+        me["rng0"], me["rng1"], site, me["u"], me["t"], me["earned"] = start
+        me["s"] = site // room(None)
         me["narrow"] = me["option"] = NOTHING
 
 

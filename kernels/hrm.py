@@ -15,7 +15,7 @@ from fastrm.kernels.episode import begin_episode, end_episode, narrow_by, packed
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, choose_among, slide
 from fastrm.kernels.rng import draw
-from fastrm.kernels.rows import column_ties, count
+from fastrm.kernels.rows import column_ties, room
 from fastrm.kernels.td import normal, sweep_kept, sweep_ordered, sweep_quiet
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -44,7 +44,7 @@ def enter(world, mine):
     """Return the local variables of a run: those of CRM, and those of its option."""
     me = mine[1][mine[0]]
     quiet = world.n_quiet if me["narrow"] == NOTHING else _0
-    walk = me["rng0"], me["rng1"], me["s"] * count(world.actions), me["u"], me["t"], me["earned"], me["narrow"], quiet
+    walk = me["rng0"], me["rng1"], me["s"] * room(world.actions), me["u"], me["t"], me["earned"], me["narrow"], quiet
     return walk, (me["option"], me["option_s"], me["option_return"], me["discount"])
 
 
@@ -53,7 +53,7 @@ def leave(world, mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
     me["rng0"], me["rng1"], site, me["u"], me["t"], me["earned"], me["narrow"], _ = x[0]
-    me["s"] = site // count(world.actions)
+    me["s"] = site // room(world.actions)
     me["option"], me["option_s"], me["option_return"], me["discount"] = x[1]
 
 
@@ -66,7 +66,7 @@ def step(world, mine, x):
     first, n_o = hierarchy.options.first, np.uint64(hierarchy.options.owner.size)
     if o == NOTHING:
         number, rng0, rng1 = draw(rng0, rng1)
-        o_s, gain, discount = site // count(world.actions), 0.0, 1.0
+        o_s, gain, discount = site // room(world.actions), 0.0, 1.0
         o = choose_among(controller, o_s * n_o, first[u], first[u + _1], number, rule.explore_below)
     here = site * n_cols
     number, rng0, rng1 = draw(rng0, rng1)
@@ -95,7 +95,7 @@ def step(world, mine, x):
     cut = t == rule.limit
     if ended or (cut and not rule.option_survives):
         if u != world.n_u and not (cut and rule.option_survives):
-            gain += discount * best_option(controller, site // count(world.actions) * n_o, first, u)
+            gain += discount * best_option(controller, site // room(world.actions) * n_o, first, u)
         value = o_s * n_o + o
         controller[value] = normal(controller[value] + rule.controller_alpha * (gain - controller[value]))
         o = NOTHING

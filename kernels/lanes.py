@@ -18,7 +18,7 @@ from fastrm.kernels._jit import frame, part
 from fastrm.kernels.contracts import BLOCK
 from fastrm.kernels.episode import record
 from fastrm.kernels.rng import LOW
-from fastrm.kernels.rows import count
+from fastrm.kernels.rows import count, room
 from fastrm.kernels.simd import prefetch
 
 LANES = 3
@@ -33,13 +33,13 @@ class World(NamedTuple):
     """A `Setting` as step functions read it: tables flat, numbers unsigned."""
 
     setting: Any  # what else there is
-    moves:   Any  # uint64  [n_s * n_a]
+    moves:   Any  # uint64  [n_s * room]
     delta:   Any  # uint32  [n_e * n_cols]
     own:     Any  # float64 [n_e * n_cols]  what the machine pays
     reward:  Any  # float64 [n_e * n_cols]  what is learned from
     image:   Any  # uint8   [n_e * n_cols]
     n_cols:  Any
-    n_moves: Any  # n_s * n_a
+    n_moves: Any  # their number, padding included
     n_u:     Any
     n_quiet: Any
     starts:  Any  # uint32  [n_starts]
@@ -59,7 +59,7 @@ def flatten(setting):
         setting.reward.reshape(-1),
         tables.image.reshape(-1),
         np.uint64(tables.reward.shape[1]),
-        np.uint64(tables.next_s.size),
+        np.uint64(tables.moves.size),
         np.uint64(tables.n_u),
         np.uint64(tables.n_quiet),
         tables.starts,
@@ -85,7 +85,7 @@ def fetch_ahead(world, moves, site, q, first, width):
             site_next = moves[site + np.uint64(a)] & LOW
             prefetch(moves, site_next)
             prefetch(q, first + site_next * width)
-            if count(world.actions) * width > _LINE:
+            if room(world.actions) * width > _LINE:
                 prefetch(q, first + site_next * width + _LINE)
 
 

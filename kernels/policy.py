@@ -15,9 +15,10 @@ from fastrm.kernels._jit import part
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.kernels.rng import HALF, LOW, draw
 from fastrm.kernels.rows import count
+from fastrm.kernels.simd import count_bits
 
 _SLOTS, _MASKS, _0 = np.uint64(12), np.uint64(2**N_ACTIONS), np.uint64(0)
-_1, _HALFWAY = np.uint64(1), np.uint64(2**31)
+_1, _8, _BYTE, _HALFWAY = np.uint64(1), np.uint64(8), np.uint64(255), np.uint64(2**31)
 
 
 def _choice_table():
@@ -33,33 +34,28 @@ def _choice_table():
 
 CHOICE = _choice_table()
 
+KTH_BIT = np.array([[*(a for a in range(8) if mask >> a & 1), *[0] * 8][:8] for mask in range(256)], dtype=np.uint8)
+KTH_BIT = KTH_BIT.reshape(-1)
+
+
+@part
+def _bit(mask, k):
+    """Return the number of the k-th bit that is set, of up to 16, without a branch."""
+    low = mask & _BYTE
+    is_above = k >= count_bits(low)
+    rest, k = (mask >> _8, k - count_bits(low)) if is_above else (low, k)
+    return np.uint64(KTH_BIT[rest * _8 + k]) + (_8 if is_above else _0)
+
 
 @part
 def choose(ties, number, explore_below, actions):
     """Choose an action by one draw: any when exploring, else one of `ties`, the mask of the best."""
     if actions is not None:
-        return _pick((_1 << actions) - _1 if number >> HALF < explore_below else ties, number)
+        is_any = number >> HALF < explore_below
+        k = (number & LOW) * (count(actions) if is_any else count_bits(ties)) >> HALF
+        return k if is_any else _bit(ties, k)
     slot = ((number & LOW) * _SLOTS >> HALF) + (_SLOTS if number >> HALF < explore_below else _0)
     return np.uint64(CHOICE[slot * _MASKS + ties])
-
-
-@part
-def _pick(candidates, number):
-    """Return the k-th of c candidates, k = floor(c x)."""
-    c = _0
-    rest = candidates
-    while rest:
-        rest &= rest - _1
-        c += _1
-    skip = (number & LOW) * c >> HALF
-    while skip:
-        candidates &= candidates - _1
-        skip -= _1
-    a = _0
-    while candidates & _1 == _0:
-        candidates >>= _1
-        a += _1
-    return a
 
 
 @part

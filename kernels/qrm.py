@@ -10,7 +10,7 @@ from fastrm.kernels.episode import begin_episode, end_episode, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
-from fastrm.kernels.rows import count, row_best, row_ties
+from fastrm.kernels.rows import room, row_best, row_ties
 from fastrm.kernels.td import td
 
 _1, _BLOCK = np.uint64(1), np.uint64(BLOCK)
@@ -26,7 +26,7 @@ def own(state, i):
 def enter(world, mine):
     """Return the local variables of a run; `column` is where the values of its machine state begin."""
     me = mine[1][mine[0]]
-    site, column = me["s"] * count(world.actions), me["u"] * world.n_moves
+    site, column = me["s"] * room(world.actions), me["u"] * world.n_moves
     return me["rng0"], me["rng1"], site, me["u"], column, me["t"], me["earned"]
 
 
@@ -35,7 +35,7 @@ def leave(world, mine, x):
     """Put the local variables of a run back."""
     me = mine[1][mine[0]]
     me["rng0"], me["rng1"], site, me["u"], _, me["t"], me["earned"] = x
-    me["s"] = site // count(world.actions)
+    me["s"] = site // room(world.actions)
 
 
 @part

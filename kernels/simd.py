@@ -56,6 +56,13 @@ class _Builder:
             vector = self.builder.insert_element(vector, value, ir.Constant(_INDEX, k))
         return vector
 
+    def twice(self, scalar):
+        """Return a pair of twice the same double."""
+        pair = ir.Constant(_doubles(2), ir.Undefined)
+        for k in range(2):
+            pair = self.builder.insert_element(pair, scalar, ir.Constant(_INDEX, k))
+        return pair
+
     def broadcast(self, scalar):
         empty = ir.Constant(_doubles(BLOCK), ir.Undefined)
         first = self.builder.insert_element(empty, scalar, ir.Constant(_INDEX, 0))
@@ -72,10 +79,10 @@ class _Builder:
         is_tiny = self.builder.fcmp_ordered("<", self.builder.bitcast(size, x.type), tiny)
         return self.builder.select(is_tiny, ir.Constant(x.type, [0.0] * BLOCK), x)
 
-    def steps(self, first, stride):
-        """Return the four offsets first, first + stride, ..."""
+    def steps(self, first, stride, count=N_ACTIONS):
+        """Return the offsets first, first + stride, ..."""
         offsets = [first]
-        for _ in range(N_ACTIONS - 1):
+        for _ in range(count - 1):
             offsets.append(self.builder.add(offsets[-1], stride))
         return offsets
 
@@ -91,8 +98,11 @@ class _Builder:
         Two pairs rather than one register of four: crossing the halves of a register costs six cycles on the way from
         cell to cell.
         """
-        builder, best = self.builder, self.largest(low, high)
-        masks = []
+        return self.equal(low, high, self.largest(low, high))
+
+    def equal(self, low, high, best):
+        """Return as a 64-bit mask which elements of two pairs equal those of a third."""
+        builder, masks = self.builder, []
         for half in (low, high):
             equal = builder.bitcast(builder.fcmp_ordered("==", half, best), ir.IntType(2))
             masks.append(builder.zext(equal, ir.IntType(64)))
@@ -137,21 +147,78 @@ def column_ties(typingctx, q, offset, stride):
 
 
 @intrinsic
-def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gamma):
+def row_equal(typingctx, q, offset, best):
+    """Return the mask of those of four neighbouring values that equal `best`."""
+
+    def generate(context, builder, signature, arguments):
+        b = _Builder(context, builder, signature, arguments)
+        half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
+        low, high = b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2)
+        return b.equal(low, high, b.twice(arguments[2]))
+
+    return types.uint64(q, offset, best), generate
+
+
+@intrinsic
+def column_best(typingctx, q, offset, stride):
+    """Return the largest of four values that lie `stride` apart."""
+
+    def generate(context, builder, signature, arguments):
+        b = _Builder(context, builder, signature, arguments)
+        first, second, third, fourth = b.steps(arguments[1], arguments[2])
+        best = b.largest(b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth))
+        return builder.extract_element(best, ir.Constant(_INDEX, 0))
+
+    return types.float64(q, offset, stride), generate
+
+
+@intrinsic
+def column_equal(typingctx, q, offset, stride, best):
+    """Return the mask of those of four values that lie `stride` apart that equal `best`."""
+
+    def generate(context, builder, signature, arguments):
+        b = _Builder(context, builder, signature, arguments)
+        first, second, third, fourth = b.steps(arguments[1], arguments[2])
+        low, high = b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth)
+        return b.equal(low, high, b.twice(arguments[3]))
+
+    return types.uint64(q, offset, stride, best), generate
+
+
+@intrinsic
+def count_bits(typingctx, mask):
+    """Return how many bits of a mask are set."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(mask), generate
+
+
+def rows_of(actions):
+    """Return the rows of a cell, padding included: four for None, four more for every element of a tuple."""
+    return N_ACTIONS if isinstance(actions, types.NoneType) else N_ACTIONS * len(actions)
+
+
+@intrinsic
+def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions):
     """Apply the TD rule to four neighbouring columns; rows are offsets into the flat arrays. `q` is updated."""
 
     def generate(context, builder, signature, arguments):
         b = _Builder(context, builder, signature, arguments)
-        _, row, row_next, n_cols, _, row_reward, alpha, gamma = arguments
+        _, row, row_next, n_cols, _, row_reward, alpha, gamma, _ = arguments
         q, reward = b.data(0), b.data(4)
-        values = [b.load(q, offset) for offset in b.steps(row_next, n_cols)]
-        best = b.larger(b.larger(values[0], values[1]), b.larger(values[2], values[3]))
+        values = [b.load(q, offset) for offset in b.steps(row_next, n_cols, rows_of(actions))]
+        while len(values) > 1:
+            paired = zip(values[::2], values[1::2], strict=False)
+            values = [b.larger(x, y) for x, y in paired] + values[len(values) & ~1 :]
+        best = values[0]
         old = b.load(q, row)
         target = builder.fadd(b.load(reward, row_reward), builder.fmul(b.broadcast(gamma), best))
         b.store(b.normal(builder.fadd(old, builder.fmul(b.broadcast(alpha), builder.fsub(target, old)))), q, row)
         return context.get_dummy_value()
 
-    return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma), generate
+    return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions), generate
 
 
 @intrinsic
@@ -185,9 +252,23 @@ if numba.config.DISABLE_JIT:
         values = q[int(offset) : int(offset) + N_ACTIONS * int(stride) : int(stride)]
         return np.uint64(sum(1 << a for a in range(N_ACTIONS) if values[a] == values.max()))
 
-    def td_block(q, row, row_next, n_cols, reward, row_reward, alpha, gamma):  # noqa: D103
+    def row_equal(q, offset, best):  # noqa: D103
+        return column_equal(q, offset, 1, best)
+
+    def column_best(q, offset, stride):  # noqa: D103
+        return q[int(offset) : int(offset) + N_ACTIONS * int(stride) : int(stride)].max()
+
+    def column_equal(q, offset, stride, best):  # noqa: D103
+        values = q[int(offset) : int(offset) + N_ACTIONS * int(stride) : int(stride)]
+        return np.uint64(sum(1 << a for a in range(N_ACTIONS) if values[a] == best))
+
+    def count_bits(mask):  # noqa: D103
+        return np.uint64(int(mask).bit_count())
+
+    def td_block(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions):  # noqa: D103
+        rows = N_ACTIONS * (1 if actions is None else len(actions))
         for k in range(BLOCK):
-            best = max(q[int(row_next) + a * int(n_cols) + k] for a in range(N_ACTIONS))
+            best = max(q[int(row_next) + a * int(n_cols) + k] for a in range(rows))
             old = q[int(row) + k]
             new = old + alpha * (reward[int(row_reward) + k] + gamma * best - old)
             q[int(row) + k] = 0.0 if abs(new) < TINY else new

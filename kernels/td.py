@@ -15,7 +15,7 @@ from fastrm.kernels.contracts import BLOCK, TINY
 from fastrm.kernels.rows import column_best
 from fastrm.kernels.simd import td_block
 
-_1, _BLOCK = np.uint64(1), np.uint64(BLOCK)
+_BLOCK = np.uint64(BLOCK)
 
 
 @part
@@ -39,13 +39,9 @@ def sweep_quiet(q, row, row_next, n_cols, reward, row_reward, world):
     """Update a whole row of `q` after an event that keeps every column; rows are offsets into the flat arrays."""
     rule, column = world.setting.rule, np.uint64(0)
     while column < n_cols:
-        if world.actions is None:
-            td_block(q, row + column, row_next + column, n_cols, reward, row_reward + column, rule.alpha, rule.gamma)
-            column += _BLOCK
-        else:
-            best = column_best(q, row_next + column, n_cols, world.actions)
-            q[row + column] = td(q[row + column], reward[row_reward + column], best, rule.alpha, rule.gamma)
-            column += _1
+        here, there, paid = row + column, row_next + column, row_reward + column
+        td_block(q, here, there, n_cols, reward, paid, rule.alpha, rule.gamma, world.actions)
+        column += _BLOCK
 
 
 @part

@@ -90,7 +90,7 @@ class Batch:
             rule=_rule(problem.profile, config, 0),
             slip=_threshold(problem.slip) if problem.slip else None,
             far=None,
-            actions=None if problem.n_actions == N_ACTIONS else np.uint64(problem.n_actions),
+            actions=_count_of_actions(problem),
         )
 
     def _blank_log(self, room: int) -> Log:
@@ -184,6 +184,12 @@ class Batch:
                     break
             reached = [length for length in lengths if length is not None]
             yield cells, mean_length(reached) if len(reached) == problem.tables.starts.size else None
+
+
+def _count_of_actions(problem: Problem) -> tuple[np.uint64, ...] | None:
+    """Return the number of actions as kernels want it: None for four, else once for each block of four."""
+    n = problem.n_actions
+    return None if n == N_ACTIONS else (np.uint64(n),) * (problem.room // N_ACTIONS)
 
 
 def _bytes_per_row(arrays: Any) -> int:

@@ -22,7 +22,7 @@ from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.kernels import coupled, plans
 from fastrm.kernels.contracts import NOTHING, Columns, Draft, Pursuit, Setting, Span, State
-from fastrm.learners.crm import by_column, columns_of, width_of
+from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
 from fastrm.machines.language import Agenda
 from fastrm.problems import MOST_PLANNED, Per, Problem, Terrain, tabulate_columns
@@ -74,12 +74,12 @@ class Coupled:
         more = {"cell": own.cell[i, :-1].astype(np.int64), "stage": own.columns.stage.astype(np.int64)}
         if len(own.columns.sets):
             more |= {"plans": own.plans[i].copy(), "gamma": np.array(own.gamma)}
-        return Values(by_column(state.q[i], len(own.columns.stage)), more)
+        return Values(by_column(problem, state.q[i], len(own.columns.stage)), more)
 
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Begin with columns that were learned, and the cells where they were completed."""
         own: Pursuit = state.own
-        state.q[i, ..., : len(own.columns.stage)] = values.q.transpose(0, 2, 1)
+        put_columns(problem, state.q[i], values.q)
         own.cell[i, :-1], own.plans[i] = values.more["cell"], values.more.get("plans", 0)
 
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:

@@ -42,11 +42,11 @@ class Crm:
 
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return run i's table without terminals and padding."""
-        return Values(by_column(state.q[i], problem.tables.n_u))
+        return Values(by_column(problem, state.q[i], problem.tables.n_u))
 
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
-        state.q[i, ..., : problem.tables.n_u] = values.q.transpose(0, 2, 1)
+        put_columns(problem, state.q[i], values.q)
 
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
@@ -56,9 +56,15 @@ class Crm:
 
 def columns_of(problem: Problem, value: float, n: int, used: int, n_cols: int) -> Array:
     """Return ``q[run, s, a, column]`` for sweeps: the columns from `used` on are worth 0."""
-    q = aligned_full((n, *problem.tables.next_s.shape, n_cols), float(value))
+    q = aligned_full((n, len(problem.tables.next_s), problem.room, n_cols), float(value))
     q[..., used:] = 0.0
+    q[:, :, problem.n_actions :] = -np.inf
     return q
+
+
+def put_columns(problem: Problem, q: Array, values: Array) -> None:
+    """Write values, as `by_column` returns them, back into the table of one run."""
+    q[:, : problem.n_actions, : values.shape[1]] = values.transpose(0, 2, 1)
 
 
 def width_of(n_cols: int) -> int | None:
@@ -66,9 +72,9 @@ def width_of(n_cols: int) -> int | None:
     return n_cols if n_cols > BLOCK else None
 
 
-def by_column(q: Array, used: int) -> Array:
+def by_column(problem: Problem, q: Array, used: int) -> Array:
     """Return the values of one run as [cell, column, action] without the columns from `used` on."""
-    return np.ascontiguousarray(q.transpose(0, 2, 1)[:, :used])
+    return np.ascontiguousarray(q.transpose(0, 2, 1)[:, :used, : problem.n_actions])
 
 
 LEARNER = Crm()

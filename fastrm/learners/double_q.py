@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import double_q
@@ -32,8 +34,9 @@ class DoubleQ(Qrm):
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values of both tables; terminals are worth 0."""
         tables = problem.tables
-        q = aligned_full((n, 2, tables.n_u + 1, *tables.next_s.shape), float(config.q_init))
+        q = aligned_full((n, 2, tables.n_u + 1, len(tables.next_s), problem.room), float(config.q_init))
         q[:, :, tables.n_u] = 0.0
+        q[..., problem.n_actions :] = -np.inf
         return q, ()
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
@@ -42,13 +45,15 @@ class DoubleQ(Qrm):
 
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return the mean of run i's tables without terminals, and both."""
-        first, second = (table[: problem.tables.n_u].swapaxes(0, 1).copy() for table in state.q[i])
+        first, second = (
+            table[: problem.tables.n_u, :, : problem.n_actions].swapaxes(0, 1).copy() for table in state.q[i]
+        )
         return Values((first + second) / 2, {"first": first, "second": second})
 
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Begin with two tables that were learned, or twice with the one of another learner."""
         for table, name in zip(state.q[i], ("first", "second"), strict=True):
-            table[: problem.tables.n_u] = values.more.get(name, values.q).swapaxes(0, 1)
+            table[: problem.tables.n_u, :, : problem.n_actions] = values.more.get(name, values.q).swapaxes(0, 1)
 
 
 LEARNER = DoubleQ()

@@ -21,7 +21,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import hrm, rollout
 from fastrm.kernels.contracts import BLOCK, Hierarchy, Options, Setting, Span, State
-from fastrm.learners.crm import by_column, columns_of, width_of
+from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 
@@ -59,12 +59,12 @@ class Hrm:
         """
         own: Hierarchy = state.own
         more = {"controller": own.controller[i].copy(), "first_option": own.options.first}
-        return Values(by_column(state.q[i], len(own.options.owner)), more)
+        return Values(by_column(problem, state.q[i], len(own.options.owner)), more)
 
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Begin with options and a controller that were learned."""
         own: Hierarchy = state.own
-        state.q[i, ..., : len(own.options.owner)] = values.q.transpose(0, 2, 1)
+        put_columns(problem, state.q[i], values.q)
         own.controller[i] = values.more["controller"]
 
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:

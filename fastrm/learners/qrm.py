@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
 from fastrm.kernels import qrm, rollout
@@ -31,8 +33,9 @@ class Qrm:
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values; terminals are worth 0."""
         tables = problem.tables
-        q = aligned_full((n, tables.n_u + 1, *tables.next_s.shape), float(config.q_init))
+        q = aligned_full((n, tables.n_u + 1, len(tables.next_s), problem.room), float(config.q_init))
         q[:, tables.n_u] = 0.0
+        q[..., problem.n_actions :] = -np.inf
         return q, ()
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
@@ -41,11 +44,11 @@ class Qrm:
 
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return run i's table without terminals."""
-        return Values(state.q[i, : problem.tables.n_u].swapaxes(0, 1).copy())
+        return Values(state.q[i, : problem.tables.n_u, :, : problem.n_actions].swapaxes(0, 1).copy())
 
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
-        state.q[i, : problem.tables.n_u] = values.q.swapaxes(0, 1)
+        state.q[i, : problem.tables.n_u, :, : problem.n_actions] = values.q.swapaxes(0, 1)
 
     def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""

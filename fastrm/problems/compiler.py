@@ -17,7 +17,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.checks import check_number
 from fastrm.config import Profile
 from fastrm.errors import MachineError, MapError, shown
-from fastrm.kernels.contracts import BLOCK, FAR, Tables
+from fastrm.kernels.contracts import BLOCK, FAR, N_ACTIONS, Tables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Number
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
@@ -193,11 +193,11 @@ def _assemble(
     partial: Array = np.logical_not(image[:, :n_u].all(axis=1)).astype(np.uint8)
     first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
     event = rank[events.of_move]
-    sites = terrain.next_s * np.uint64(terrain.next_s.shape[1])
+    moves = _pack_moves(terrain.next_s, event)
     tables = Tables(
         next_s=np.ascontiguousarray(terrain.next_s),
         event=event,
-        moves=(event.astype(np.uint64) << np.uint64(32) | sites).reshape(-1),
+        moves=moves,
         delta=delta[order],
         outcome=outcome[order],
         reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
@@ -225,3 +225,12 @@ def _assemble(
                 f"on {terrain.source}; name starts from which it can"
             )
     return problem
+
+
+def _pack_moves(next_s: Array, event: Array) -> Array:
+    """Return where moves lead and their events in one word each, with room for a multiple of four actions in a cell."""
+    n_s, n_a = next_s.shape
+    room = (n_a + N_ACTIONS - 1) // N_ACTIONS * N_ACTIONS
+    moves = np.zeros((n_s, room), dtype=np.uint64)
+    moves[:, :n_a] = event.astype(np.uint64) << np.uint64(32) | next_s * np.uint64(room)
+    return moves.reshape(-1)

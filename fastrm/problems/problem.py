@@ -117,6 +117,11 @@ class Problem:
         return int(self.tables.next_s.shape[1])
 
     @property
+    def room(self) -> int:
+        """How many actions the tables of kernels have room for: a multiple of four."""
+        return int(self.tables.moves.size // len(self.tables.next_s))
+
+    @property
     def starts(self) -> tuple[Cell, ...]:
         """The cells in which episodes begin; of several, every episode begins in one, each as likely as the others."""
         return self.terrain.cells_of(self.tables.starts)
