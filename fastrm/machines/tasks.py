@@ -80,7 +80,8 @@ def task(
     if used_up and grid is None:
         raise ConfigError("used_up=True: needs the map whose objects are used up: task(..., grid=grid)")
     objects = {letter: len(cells) for letter, cells in grid.objects.items()} if grid is not None else {}
-    if not used_up and find_kind(kind) == "boolean" and (large := large_agenda(text)) is not None and not payment:
+    is_plain = not used_up and find_kind(kind) == "boolean" and payment.get("terminal_reward") in (None, 1)
+    if is_plain and (large := large_agenda(text)) is not None:
         return _large_machine(large, text)
     automaton = task_terms.automaton(text, objects if used_up else None)
     for label in automaton.labels if grid is not None else ():

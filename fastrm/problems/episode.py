@@ -11,7 +11,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
-from fastrm.problems.problem import Problem
+from fastrm.problems.problem import Problem, check_problem
 from fastrm.worlds import Cell
 
 
@@ -26,6 +26,7 @@ class Episode:
     """Number of the cell where it begins, by default the (first) start."""
 
     def __post_init__(self) -> None:
+        check_problem(self.problem)
         tables = self.problem.tables
         self.s = self.problem.start if self.start is None else self.start
         self.u = int(tables.first_u[self.task])

@@ -5,6 +5,7 @@ import string
 import pytest
 
 from fastrm import GridMap, MachineError, RewardMachine, compile, task
+from fastrm.machines import find_machine
 from fastrm.machines.language import Agenda
 
 FRAME = "start u0\nsuccess done\n"
@@ -75,6 +76,7 @@ def test_an_agenda_too_large_to_list_is_kept_as_it_was_written():
     machine = task(text)
     assert machine == RewardMachine.parse(machine.write()) != task(text.replace("n-o", "o-n"))
     assert machine.agenda.targets == tuple("abcdefghijklmnop") and not machine.edges
+    assert find_machine(text) == machine  # as commands and experiments ask for it
     thirty_two = " ".join(f"{x}{k}" for x in "abcdefgh" for k in range(1, 5))
     large = RewardMachine.parse(f"{FRAME}u0 -> done agenda {thirty_two} reward 1")
     problem = compile(GridMap.generate("4a4b4c4d4e4f4g4h", size=15, seed=1), large)
