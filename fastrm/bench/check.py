@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import FAILED, add_json, print_json
 from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+from fastrm.bench.water_world import check_water
 from fastrm.errors import ConfigError, printable
+from fastrm.problems import WaterProblem
 from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always")
         problem = compiled(arguments)
         _log.info("compiled %r", problem)
+        if isinstance(problem, WaterProblem):
+            return check_water(problem, arguments)
         run = learned(problem, arguments) if arguments.learn else None
         if problem.slip:
             return _report_slip(problem, run, arguments)

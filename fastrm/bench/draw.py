@@ -17,9 +17,11 @@ from fastrm.bench.inputs import (
     read_machine,
     read_map,
 )
+from fastrm.bench.water_world import draw_on_water
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError, printable
-from fastrm.worlds import check_layout_of
+from fastrm.problems import WaterProblem
+from fastrm.worlds import WaterWorld, check_layout_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,14 +108,22 @@ def _draw_machine(arguments: argparse.Namespace, form: str) -> None:
 
 
 def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
-    from fastrm.pictures import draw_learning, draw_maps, save_episode
+    from fastrm.pictures import draw_learning, draw_maps, draw_water, save_episode
 
     if form in ("dot", "mmd"):
         raise ConfigError(f"--out {arguments.out}: {form} is for machines; a map is drawn as png, pdf or svg")
     if not arguments.learn:
-        _save(draw_maps([(Path(arguments.map).stem, check_layout_of(read_map(arguments)))], arguments.width), arguments)
+        world = read_map(arguments)
+        if isinstance(world, WaterWorld):
+            _save(draw_water(world, width=arguments.width), arguments)
+        else:
+            _save(draw_maps([(Path(arguments.map).stem, check_layout_of(world))], arguments.width), arguments)
         return
     problem = compiled(arguments)
+    if isinstance(problem, WaterProblem):
+        if (figure := draw_on_water(problem, arguments, form)) is not None:
+            _save(figure, arguments)
+        return
     trained = learned(problem, arguments)
     if form == "gif":
         save_episode(problem, trained.greedy_path, arguments.out)

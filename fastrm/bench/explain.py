@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
 from fastrm.errors import ConfigError, printable
+from fastrm.problems import WaterProblem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_name(arguments.out)
     problem = compiled(arguments)
+    if isinstance(problem, WaterProblem):
+        raise ConfigError("explain: needs a map; for a water world there are check, draw and play")
     run = learned(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
     return 0

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from fastrm.bench.console import add_learner_file
 from fastrm.checks import check_choice
+from fastrm.errors import ConfigError, shown
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
-from fastrm.worlds import GridMap, TableWorld, find_grid
+from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
-    from fastrm.problems import Problem
+    from fastrm.problems import Problem, WaterProblem
 
 LEARNING = ("alpha", "epsilon", "q_init")
 """Settings of learners that have an argument."""
@@ -21,7 +22,10 @@ LEARNING = ("alpha", "epsilon", "q_init")
 
 def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a map and a machine."""
-    parser.add_argument("map", metavar="MAP", help="a map or world file, or a setup such as 1a1b1c or '1a1b walls 0.2'")
+    parser.add_argument(
+        "map", metavar="MAP",
+        help="a map or world file, a setup such as 1a1b1c or '1a1b walls 0.2', 'water', or worlds.json:M1",
+    )  # fmt: skip
     parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
     add_settings(parser)
 
@@ -95,17 +99,19 @@ def _rate(text: str) -> float | str:
         return text
 
 
-def compiled(arguments: argparse.Namespace) -> Problem:
+def compiled(arguments: argparse.Namespace) -> Problem | WaterProblem:
     """Compile the map and the machine."""
     from fastrm.problems import compile
 
-    return compile(
-        read_map(arguments), read_machine(arguments), arguments.profile, arguments.metric, slip=arguments.slip,
-        start=arguments.start,
-    )  # fmt: skip
+    world, machine = read_map(arguments), read_machine(arguments)
+    if isinstance(world, WaterWorld):
+        if arguments.metric != "manhattan" or arguments.slip or arguments.start is not None:
+            raise ConfigError("--metric, --slip, --start: are for maps; Water world has its own start and distances")
+        return compile(world, machine, arguments.profile)
+    return compile(world, machine, arguments.profile, arguments.metric, slip=arguments.slip, start=arguments.start)
 
 
-def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
+def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> Run:
     """Train the learner that was chosen."""
     from fastrm.learners import train
 
@@ -117,8 +123,17 @@ def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
     )  # fmt: skip
 
 
-def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld:
-    """Load or generate the map."""
+def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld | WaterWorld:
+    """Load or generate the map, or a water world: ``water``, or a JSON file of worlds and the name of one."""
+    path, _, world = arguments.map.rpartition(":") if ".json:" in arguments.map else (arguments.map, "", "")
+    if arguments.map == "water" or world:
+        if arguments.size is not None:
+            raise ConfigError("--size: is for maps; a water world has the size that its file says")
+        if arguments.map == "water":
+            return WaterWorld.generate(arguments.seed or 0)
+        if arguments.seed is not None:
+            raise ConfigError(f"--seed: goes with 'water', a generated world, but {shown(path)} names a file")
+        return WaterWorld.load(path, world)
     return find_grid(arguments.map, size=arguments.size, seed=arguments.seed, spell=_flag)
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
-from fastrm.problems import Problem
+from fastrm.bench.water_world import play_water
+from fastrm.problems import Problem, WaterProblem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     problem = compiled(arguments)
     trained = learned(problem, arguments) if arguments.learn else None
     with keyboard() as read:
-        play(problem, read, sys.stdout.write, trained, clear=CLEAR if sys.stdout.isatty() else "")
+        clear = CLEAR if sys.stdout.isatty() else ""
+        if isinstance(problem, WaterProblem):
+            play_water(problem, read, sys.stdout.write, clear)
+        else:
+            play(problem, read, sys.stdout.write, trained, clear)
     return 0
 
 

@@ -67,6 +67,8 @@ def list_suites() -> list[Suite]:
     found = []
     for name, path in sorted(_suites().items()):
         text = read_text(path, ConfigError, MAX_BYTES)
+        if "\nstudy = " in text:
+            continue  # of another command
         experiments = read_suite(name, reference=path.parent)  # no map or machine is read
         files = [file for one in experiments for file in (*one.map_files, *one.machine_files)]
         found.append(

@@ -18,6 +18,7 @@ from fastrm.pictures.notebook import (
 from fastrm.pictures.policies import draw_learning, draw_run, visits
 from fastrm.pictures.style import DPI, have_matplotlib, save
 from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
+from fastrm.pictures.water import draw_water, save_water_episode, show_water
 
 __all__ = [
     "ASCII_BARS",
@@ -29,6 +30,7 @@ __all__ = [
     "draw_machine",
     "draw_maps",
     "draw_run",
+    "draw_water",
     "explain_page",
     "figures_of",
     "guarantee_card",
@@ -45,8 +47,10 @@ __all__ = [
     "run_card",
     "save",
     "save_episode",
+    "save_water_episode",
     "score_svg",
     "show",
+    "show_water",
     "to_dot",
     "to_mermaid",
     "to_svg",

@@ -87,7 +87,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         said = f"step {k}     label {moment.label or '-'}     reward {moment.paid:.6g}"
         _write(frame, stage, (said, remark if k == len(moments) - 1 else ""))
         frames.append(frame.resize(stage.size, Image.Resampling.BOX))
-    _save(frames, out, [milliseconds] * (len(frames) - 1) + [16 * milliseconds])
+    save_frames(frames, out, [milliseconds] * (len(frames) - 1) + [16 * milliseconds])
 
 
 def _shown(moments: list[Moment]) -> tuple[list[Moment], str]:
@@ -198,7 +198,7 @@ def _write(frame: Image, stage: _Stage, lines: Sequence[str]) -> None:
         pen.text(((stage.panel + stage.wide / 2) * _FINE, y * _FINE), text, fill=_DARK, font=font, anchor="mm")
 
 
-def _save(frames: list[Image], out: Path, pauses: list[int]) -> None:
+def save_frames(frames: list[Image], out: Path, pauses: list[int]) -> None:
     """Write frames that share one palette, so that each stores only what changed."""
     from PIL import Image
 

@@ -30,7 +30,17 @@ from fastrm.studies.parity import (
     parity_experiments,
     rejected,
 )
-from fastrm.studies.water import WaterOptimum, WaterRecord, water_optima, water_records
+from fastrm.studies.water import (
+    Cell,
+    Gap,
+    WaterOptimum,
+    WaterRecord,
+    read_rows,
+    water_cells,
+    water_gaps,
+    water_optima,
+    water_records,
+)
 
 __all__ = [
     "COMPARED_AT",
@@ -38,11 +48,13 @@ __all__ = [
     "REJECTION_LEVEL",
     "Agreement",
     "Case",
+    "Cell",
     "Certified",
     "Claim",
     "Comparison",
     "Curves",
     "Difference",
+    "Gap",
 
     "Optimum",
     "Point",
@@ -60,10 +72,13 @@ __all__ = [
     "load_curves",
     "parity_experiments",
 
+    "read_rows",
     "rejected",
     "short_names",
     "sweep",
     "verdicts",
+    "water_cells",
+    "water_gaps",
     "water_optima",
     "water_records",
 ]  # fmt: skip

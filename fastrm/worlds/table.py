@@ -225,7 +225,7 @@ class TableWorld:
     @classmethod
     def from_json(cls, text: str, source: str = "<table>") -> TableWorld:
         """Read a world from the text of `to_json`."""
-        fault = MapError(f"{source}: is no world; TableWorld.save writes one")
+        fault = MapError(f"{source}: TableWorld.save did not write it; of a file of water worlds name one: file:M1")
         try:
             told = json.loads(text)
         except (ValueError, RecursionError):

@@ -1,0 +1,116 @@
+"""``water``: run a study on Water world, or tell what its runs show."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrm.bench.console import add_json, add_quiet, print_json, say
+from fastrm.errors import ConfigError, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fastrm.studies import Cell, Gap
+
+PAIRS = (("num-bool", "bool"), ("num", "bool"), ("num-bool", "num"))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help="a study (.toml) to run, or tables of its runs (.csv)"
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, help="of a study: where its runs go, such as runs.csv")
+    parser.add_argument("--shard", metavar="K/N", help="of a study: only the K-th part of N of its worlds")
+    add_json(parser)
+    add_quiet(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a study, or print the findings of tables."""
+    forms = {path.suffix for path in arguments.files}
+    if forms == {".csv"}:
+        for name in ("out", "shard"):
+            if getattr(arguments, name) is not None:
+                raise ConfigError(f"--{name}: is for a study that is run, not for tables of runs")
+        return tell(arguments.files, as_json=arguments.json)
+    if len(arguments.files) != 1 or forms != {".toml"}:
+        raise ConfigError("give one study (.toml) to run, or tables of runs (.csv) to tell of")
+    if arguments.out is None or arguments.out.suffix != ".csv":
+        raise ConfigError("--out: name the table of runs that a study writes, such as --out runs.csv")
+    return run_one(arguments)
+
+
+def run_one(arguments: argparse.Namespace) -> int:
+    """Run a study and write its table."""
+    from fastrm.experiments import WaterRow, WaterStudy, run_study, study_worlds
+
+    study = WaterStudy.load(arguments.files[0])
+    worlds, count = study_worlds(study), 0
+    if arguments.shard is not None:
+        part, slash, parts = arguments.shard.partition("/")
+        if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+            raise ConfigError(f"--shard {arguments.shard}: must be such as 1/2, the first of two parts")
+        worlds = worlds[int(part) - 1 :: int(parts)]
+    total = study.count(len(worlds))
+    try:
+        with arguments.out.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(WaterRow._fields)
+            for row in run_study(study, worlds):
+                writer.writerow(row)
+                count += 1
+                if not arguments.quiet and count % max(1, total // 20) == 0:
+                    say(f"{count} of {total} runs")
+    except OSError as problem:
+        raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
+    sys.stdout.write(f"{count} runs in {printable(str(arguments.out))}\n")
+    return 0
+
+
+def tell(paths: Sequence[Path], as_json: bool) -> int:
+    """Print what the runs show, as Markdown tables."""
+    from fastrm.studies import read_rows, water_cells, water_gaps
+
+    rows = read_rows(paths)
+    cells, gaps = list(water_cells(rows)), list(water_gaps(rows, PAIRS))
+    if as_json:
+        print_json({"cells": cells, "gaps": gaps})
+        return 0
+    sys.stdout.write(
+        "Mean score over the whole run, by where initial values lie; 95 % interval over worlds.\n\n"
+        + _by_optimism(cells, lambda cell: str(cell.area))
+        + "\nShare of greedy policies that complete the task, and the median of their steps to the fewest.\n\n"
+        + _by_optimism(cells, lambda cell: f"{cell.completes.mean:.0%}, {cell.ratio:.2f}")
+        + "\nDifference of the mean score on the same worlds and seeds; 95 % interval over worlds.\n\n"
+        + _gap_table(gaps)
+    )
+    return 0
+
+
+def _by_optimism(cells: Sequence[Cell], shown: Callable[[Cell], str]) -> str:
+    starts = sorted({cell.optimism for cell in cells})
+    found = {(cell.way, cell.task, cell.kind, cell.optimism): shown(cell) for cell in cells}
+    rows = dict.fromkeys((cell.way, cell.task, cell.kind) for cell in cells)
+    head = ["way", "task", "kind", *(f"@{start:g}" for start in starts)]
+    return _table(head, ([*row, *(found.get((*row, start), "") for start in starts)] for row in rows))
+
+
+def _gap_table(gaps: Sequence[Gap]) -> str:
+    starts = sorted({gap.optimism for gap in gaps})
+    found = {(gap.way, gap.one, gap.two, gap.task, gap.optimism): str(gap.area) for gap in gaps}
+    rows = dict.fromkeys((gap.way, gap.one, gap.two, gap.task) for gap in gaps)
+    head = ["way", "one less the other", "task", *(f"@{start:g}" for start in starts)]
+    return _table(
+        head,
+        ([way, f"{one} - {two}", task, *(found.get((way, one, two, task, s), "") for s in starts)]
+         for way, one, two, task in rows),
+    )  # fmt: skip
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
