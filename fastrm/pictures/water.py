@@ -27,8 +27,8 @@ WIDE, HIGH = 50, 21
 SIDE, GAP, LINE, PANEL = 390, 10, 22, 276
 """Pixels of the box, around things, of a line of text, and of the machine beside the box."""
 MAX_FRAMES = 400
-ARROW = 0.8
-"""Seconds of motion that an arrow shows, in steps of the world times 0.1."""
+ARROW = 1.5
+"""How far arrows reach: where a ball will be after ten times as many steps."""
 _FINE = 2  # painted at twice the size, so that lines are smooth
 _GREY, _DARK, _WHITE = (150, 150, 150), (40, 40, 40), (255, 255, 255)
 
@@ -56,6 +56,7 @@ def draw_water(
         axis = figure.subplots()
         figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=1 - 0.35 / (side + 0.3))
         axis.set(xlim=(0, world.side), ylim=(0, world.side), aspect="equal", xticks=[], yticks=[])
+        axis.spines[:].set_visible(True)
         title = printable(world.source.strip("<>"))
         if problem is not None and len(actions):
             walk = problem.walk(actions)
@@ -87,11 +88,11 @@ def _draw_ball(axis: Axes, world: WaterWorld, colour: str, at: Point, velocity: 
 
 
 def _draw_path(axis: Axes, problem: WaterProblem, walk: WaterWalk, side: float) -> None:
-    """Draw the agent's path, and where it touched what: balls have moved since the beginning."""
+    """Draw the agent's path, and where it touched what it was to touch: balls have moved since the beginning."""
     path = np.array(problem.positions(walk.states))
     axis.plot(*path.T, color=PATH_COLOUR, linewidth=1.6, marker=".", markersize=3.5, zorder=2.5)
     for step, label in enumerate(walk.labels, start=1):
-        if label:
+        if walk.states[step, 2] != walk.states[step - 1, 2]:
             axis.annotate(
                 f"{label} {step}", path[step], (4, 5), textcoords="offset points", fontsize=max(5.0, 1.8 * side),
                 color="0.15", zorder=5, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "0.7", "lw": 0.6},

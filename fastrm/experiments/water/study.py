@@ -54,7 +54,7 @@ class WaterStudy:
         check_choice("study", self.study, ("water",))
         check_whole("worlds", self.worlds, 0, 10_000)
         check_whole("seeds", self.seeds, 1, 10_000)
-        check_whole("steps", self.steps, 1000, 10**12)
+        check_whole("steps", self.steps, 10_000, 10**12)
         check_choice("algo", self.algo, ("qrm", "crm"))
         for name in ("tasks", "kinds", "optimism", "ways"):
             values = getattr(self, name)

@@ -1,0 +1,111 @@
+"""Commands on Water world: check, play, draw, and the study with its findings."""
+
+import io
+import json
+
+import pytest
+from PIL import Image
+
+from fastrm.bench.__main__ import main
+
+from water_specs import close_by
+
+STUDY = """\
+study = "water"
+worlds = 3
+tasks = ["a", "d-e!"]
+kinds = ["bool", "num"]
+optimism = [0.0]
+ways = ["memory", "sight anywhere"]
+steps = 10_000
+"""
+
+
+@pytest.fixture
+def near(tmp_path):
+    """A file with a world whose balls are near."""
+    close_by(5).save(tmp_path / "near.json")
+    return tmp_path / "near.json"
+
+
+def test_check_tells_the_verdict_and_its_witness(near, capsys):
+    assert main(["check", str(near), "d", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"] == "shortest" and len(report["actions"]) == report["shortest"] == report["optimal_length"]
+    assert main(["check", f"{near}:water", "d", "--profile", "icarte2022", "--fail"]) == 0
+    assert "fewest steps" in capsys.readouterr().out
+
+
+def test_play_shows_the_box_and_what_the_machine_does(near, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("dddd" + "d" * 9 + "wrq"))
+    assert main(["play", str(near), "a"]) == 0
+    shown = capsys.readouterr().out
+    assert "label a   reward 1   sum 1" in shown and "the episode is over: success" in shown
+    assert shown.count("@") == shown.count("step ")
+
+
+def test_draw_makes_pictures_and_an_episode(near, tmp_path):
+    learn = ["--map", str(near), "--machine", "d", "--learn", "crm", "--steps", "3000"]
+    assert main(["draw", "--map", str(near), "--out", str(tmp_path / "world.png"), "--dpi", "50"]) == 0
+    assert main(["draw", *learn, "--out", str(tmp_path / "path.png"), "--dpi", "50"]) == 0
+    assert main(["draw", *learn, "--out", str(tmp_path / "episode.gif")]) == 0
+    with Image.open(tmp_path / "episode.gif") as film:
+        assert film.n_frames > 3
+    with Image.open(tmp_path / "path.png") as picture:
+        assert picture.size[0] > 200
+
+
+def test_a_study_is_run_in_parts_and_told_of(tmp_path, capsys):
+    (tmp_path / "study.toml").write_text(STUDY)
+    for part in (1, 2):
+        where = ["--out", str(tmp_path / f"{part}.csv"), "--shard", f"{part}/2", "--quiet"]
+        assert main(["water", str(tmp_path / "study.toml"), *where]) == 0
+    capsys.readouterr()
+    assert main(["water", str(tmp_path / "1.csv"), str(tmp_path / "2.csv"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert len(report["cells"]) == 8 and {cell["runs"] for cell in report["cells"]} == {3}
+    assert main(["water", str(tmp_path / "1.csv")]) == 0
+    assert "| memory | num - bool | all |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["check", "water", "a-g"], "uses g; this world has balls of the colours a, b, c, d, e, f"),
+        (["check", "water", "a", "--metric", "geodesic"], "--metric, --slip: are for maps"),
+        (["check", "no.json", "a"], "no.json: cannot be read"),
+        (["check", "water", "a", "--size", "9"], "--size: is for maps"),
+        (["explain", "water", "a", "--out", "x.html"], "explain: needs a map"),
+        (["water", "x.toml"], "--out: name the table"),
+        (["water", "x.toml", "--out", "y.csv"], "x.toml: cannot be read"),
+        (["water", "x.csv", "--shard", "1/2"], "--shard: is for a study that is run"),
+        (["water", "x.csv"], "x.csv: cannot be read"),
+        (["water", "x.txt"], "give one study (.toml) to run"),
+    ],
+)
+def test_bad_input_gets_one_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ('tasks = ["a-z"]', "must be one of a, b, c, d, e, f"), ("worlds = -1", "worlds=-1"),
+        ('ways = ["smell"]', "ways='smell'"), ('kinds = ["pot"]', "kinds='pot'"), ("optimism = []", "optimism=[]"),
+        ("speed = 3", "unknown key 'speed'"), ("worlds =", "not TOML"),
+    ],
+)  # fmt: skip
+def test_a_study_that_is_none_is_refused_in_one_line(line, message, capsys, tmp_path):
+    (tmp_path / "s.toml").write_text(line + "\n")
+    assert main(["water", str(tmp_path / "s.toml"), "--out", str(tmp_path / "s.csv")]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_a_damaged_table_is_named(capsys, tmp_path):
+    (tmp_path / "r.csv").write_text("world,task\n1,2\n")
+    assert main(["water", str(tmp_path / "r.csv")]) == 2
+    assert "not a table of the runs of a study" in capsys.readouterr().err
