@@ -170,8 +170,11 @@ class Problem:
 
     @cached_property
     def tour(self) -> Tour | None:
-        """A way through `agenda`: a shortest one up to 16 stages, beyond that always to the nearest object."""
-        agenda = self.agenda
+        """A way from object to object that completes the (first) task, None where that is more than visits.
+
+        It is a shortest one up to 16 stages (Held and Karp); beyond that it always goes to the nearest object.
+        """
+        agenda = self.machines[0].agenda
         return None if agenda is None else find_tour(self.terrain, agenda, len(agenda.targets) <= MOST_TOURED)
 
     @cached_property
@@ -180,7 +183,7 @@ class Problem:
 
         For an agenda of more than 16 stages it is not known; the length of `tour` stands in for it.
         """
-        if self.tour is not None:
+        if self.agenda is not None and self.tour is not None:
             return (self.tour.length,)
         steps = self.steps_to_go[self.tables.starts][:, self.tables.first_u]
         return tuple(mean_length(lengths) for lengths in steps.T.tolist())

@@ -27,7 +27,7 @@ def test_a_shortest_tour_is_as_long_as_a_shortest_path_of_the_machine(text):
         setup = "".join(f"{objects}{letter}" for letter in "abcdef")
         grid = GridMap.generate(setup, size=9, seed=rng.randrange(10**6), walls=rng.choice([0.0, 0.3]))
         problem = compile(grid, task(text))
-        tour = find_tour(problem.terrain, problem.machines[0].agenda)
+        tour = problem.tour
         nearest = find_tour(problem.terrain, problem.machines[0].agenda, is_shortest=False)
         assert tour.length == problem.shortest[0] <= nearest.length
         assert {grid.rows[row][column] for row, column in tour.stops} == set(text) & set("abcdef")
