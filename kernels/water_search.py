@@ -108,14 +108,30 @@ def measure_all(pond, machines, t, x_places, y_places, out):
 
 
 @jit
-def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends):
+def look_ahead(machines, n_x, n_y, gamma, later, x_place, y_place, scratch, quiet):
+    """Overwrite `quiet` [n_x, n_y, n_u] with what a move is worth that shows no label and leads to a state.
+
+    For machines whose states all stay without a label, paying a number or what the distances after the move tell.
+    """
+    reads = machines.feature.shape[0] > 0
+    for x in range(n_x):
+        for y in range(n_y):
+            for c in range(machines.seen.size if reads else 0):
+                scratch.before[c] = scratch.after[c] = later.distance[x_place[x], y_place[y], c]
+            event_of(machines, 0, scratch)
+            for u in range(machines.n_u):
+                quiet[x, y, u] = paid(machines, 0, u, scratch) + gamma * later.value[x, y, u]
+
+
+@jit
+def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, quiet):
     """Work out the values of the best moves after t others, from those after t + 1.
 
     ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0; ties go to the highest action. `now` is overwritten,
     `later` read; both are layers: values float64 [n_x, n_y, n_u]; when the best path ends int16 [n_x, n_y, n_u], minus
     that for a failure, 0 if it does not; distances as in `measure_all`. `x_place` and `y_place` give the place of a
     state. `ends` says what counts: 0 everything, else only moves that succeed (1) or go on (2), others being worth
-    minus infinity.
+    minus infinity. `quiet` comes from `look_ahead`, and is empty where that does not apply.
     """
     reads = machines.feature.shape[0] > 0
     for x in range(n_x):
@@ -128,9 +144,15 @@ def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, 
                 scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
                 x_next, y_next = pushed(pond, x, y, a)
+                fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching]
+                if fresh == 0 and quiet.size:
+                    for u in range(machines.n_u):
+                        if ends != 1 and quiet[x_next, y_next, u] >= now.value[x, y, u]:
+                            now.value[x, y, u] = quiet[x_next, y_next, u]
+                            now.end[x, y, u] = later.end[x_next, y_next, u]
+                    continue
                 for c in range(machines.seen.size if reads else 0):
                     scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
-                fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching]
                 e = event_of(machines, fresh, scratch)
                 for u in range(machines.n_u):
                     outcome, u_next = machines.outcome[e, u], np.int64(machines.delta[e, u])

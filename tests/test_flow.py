@@ -30,6 +30,7 @@ DELEGATES = {
     ("exact/guarantees.py", "_repr_html_"),
     ("learners/runs.py", "_repr_html_"),
     ("learners/runs.py", "plot"),
+    ("learners/linear.py", "plot"),
     ("results/dataset.py", "_repr_html_"),
     ("results/dataset.py", "plot"),
     ("experiments/experiment.py", "load"),

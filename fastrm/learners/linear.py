@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,13 @@ from fastrm.kernels.linear import SWIMMER, WaterSetting, WaterState
 from fastrm.kernels.water import N_PUSHES
 from fastrm.learners.runs import Run
 from fastrm.learners.tilings import lay_tiles
-from fastrm.problems import WaterProblem
+from fastrm.problems import Problem, WaterProblem
 from fastrm.resources import usable_memory
 from fastrm.schedules import GRID, value_at
 from fastrm.worlds import WATER_LIMIT
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LEARNERS = ("qrm", "crm")
 STARTS = ("world", "anywhere")
@@ -35,7 +38,7 @@ FIRST_ROWS = 1 << 16
 PIECE = 500_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WaterRun(Run):
     """What one run on Water world learned; cells of its paths are pairs of states of the x and the y axis."""
 
@@ -47,6 +50,14 @@ class WaterRun(Run):
     """Actions of the greedy policy, per task."""
     rows: int
     """Tiles that the run met."""
+
+    def plot(self, problem: Problem | WaterProblem | None = None) -> Figure:
+        """Draw the learning curve, or with its problem the path of the greedy policy; needs matplotlib."""
+        from fastrm.pictures import draw_run, draw_water
+
+        if not isinstance(problem, WaterProblem):
+            return draw_run(self)
+        return draw_water(problem.world, problem, self.greedy_actions[0])
 
 
 class WaterLearner:

@@ -13,6 +13,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.kernels import water_search
 from fastrm.kernels.contracts import LIVE
+from fastrm.kernels.water import DISTANCE
 from fastrm.kernels.water_search import Layer
 from fastrm.problems import WaterProblem
 
@@ -40,7 +41,8 @@ class Layers:
         self.scratch = problem.scratch()
         self.x_first, self.x_place = _places(problem.pond.x)
         self.y_first, self.y_place = _places(problem.pond.y)
-        self.evaluated = 0
+        self.is_plain = _is_plain(problem)
+        self.quiet: Array = np.empty((0, 0, 0))
 
     def size(self, t: int) -> tuple[int, int]:
         """Return how many states of each axis can be reached by then."""
@@ -59,8 +61,10 @@ class Layers:
         layer.end[:] = 0
         return layer
 
-    def _blank(self, t: int) -> Layer:
+    def _blank(self, t: int, spare: Layer | None = None) -> Layer:
         shape = (*self.size(t), self.problem.tables.n_u)
+        if spare is not None and spare.value.shape == shape:  # new memory would have to be cleared first
+            return spare._replace(distance=self._distances(t))
         return Layer(np.empty(shape), np.empty(shape, dtype=np.int16), self._distances(t))
 
     def _distances(self, t: int) -> Array:
@@ -71,15 +75,21 @@ class Layers:
         water_search.measure_all(problem.pond, problem.tables, t, self.x_first, self.y_first, out)
         return out
 
-    def before(self, later: Layer, t: int) -> Layer:
-        """Return the layer after t moves, from the one after t + 1."""
-        problem, layer = self.problem, self._blank(t)
+    def before(self, later: Layer, t: int, spare: Layer | None = None) -> Layer:
+        """Return the layer after t moves, from the one after t + 1; `spare` is one that nobody needs any more."""
+        problem, layer = self.problem, self._blank(t, spare)
         n_x, n_y = self.size(t)
+        quiet = self.quiet
+        if self.is_plain and quiet.shape != later.value.shape:
+            quiet = self.quiet = np.empty(later.value.shape)
+        if self.is_plain:
+            water_search.look_ahead(
+                problem.tables, *self.size(t + 1), self.gamma, later, self.x_place, self.y_place, self.scratch, quiet
+            )
         water_search.look_back(
             problem.pond, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
-            self.scratch, self._ends(t),
+            self.scratch, self._ends(t), quiet,
         )  # fmt: skip
-        self.evaluated += 1
         return layer
 
     def _ends(self, t: int) -> int:
@@ -87,8 +97,10 @@ class Layers:
 
     def back_to(self, later: Layer, t1: int, t0: int) -> Layer:
         """Return the layer after t0 moves, from the one after t1."""
+        spare = None
         for t in range(t1 - 1, t0 - 1, -1):
-            later = self.before(later, t)
+            layer = self.before(later, t, spare)
+            spare, later = (later if t < t1 - 1 else None), layer  # the first belongs to the caller
         return later
 
     def start(self) -> tuple[float, int]:
@@ -125,6 +137,13 @@ class Layers:
             if outcome != LIVE:
                 return Stretch(tuple(actions), int(outcome))
         return Stretch(tuple(actions), LIVE)
+
+
+def _is_plain(problem: WaterProblem) -> bool:
+    """Say whether moves without a label keep every machine state and pay by the place they lead to alone."""
+    tables = problem.tables
+    kinds = {int(kind) for kind, _, _ in tables.feature}
+    return not problem.events.bounds and bool(tables.quiet[0]) and kinds <= {DISTANCE}
 
 
 def _places(states: Array) -> tuple[Array, Array]:
