@@ -130,6 +130,11 @@ COMMANDS = {
         (("parity --reference DIR", "DIR holds the published data"),),
         "The exit code is 1 where a comparison rejects equality.",
     ),
+    "speed": Command(
+        _COMPARE,
+        "measure steps per second of every kernel, beside C and plain Python",
+        (("speed", "under two minutes"), ("speed --out speed.json", "also write the figures")),
+    ),
     "water": Command(
         _COMPARE,
         "run a study on Water world, or tell what its runs show",
@@ -137,11 +142,6 @@ COMMANDS = {
             ("water bench/water.toml --out runs.csv", "run the study, about ten minutes"),
             ("water runs.csv", "its findings, as tables in Markdown"),
         ),
-    ),
-    "speed": Command(
-        _COMPARE,
-        "measure steps per second of every kernel, beside C and plain Python",
-        (("speed", "under two minutes"), ("speed --out speed.json", "also write the figures")),
     ),
 }
 

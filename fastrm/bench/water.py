@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+", type=Path, help="a study (.toml) to run, or tables of its runs (.csv)"
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="of a study: where its runs go, such as runs.csv")
+    parser.add_argument("--figure", metavar="FILE", type=Path, help="of tables: draw the differences, as .png or .pdf")
     parser.add_argument("--shard", metavar="K/N", help="of a study: only the K-th part of N of its worlds")
     add_json(parser)
     add_quiet(parser)
@@ -37,11 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
         for name in ("out", "shard"):
             if getattr(arguments, name) is not None:
                 raise ConfigError(f"--{name}: is for a study that is run, not for tables of runs")
-        return tell(arguments.files, as_json=arguments.json)
+        return tell(arguments.files, arguments.figure, as_json=arguments.json)
     if len(arguments.files) != 1 or forms != {".toml"}:
         raise ConfigError("give one study (.toml) to run, or tables of runs (.csv) to tell of")
     if arguments.out is None or arguments.out.suffix != ".csv":
         raise ConfigError("--out: name the table of runs that a study writes, such as --out runs.csv")
+    if arguments.figure is not None:
+        raise ConfigError("--figure: is for tables of runs, not for a study that is run")
     return run_one(arguments)
 
 
@@ -72,12 +75,14 @@ def run_one(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def tell(paths: Sequence[Path], as_json: bool) -> int:
-    """Print what the runs show, as Markdown tables."""
+def tell(paths: Sequence[Path], figure: Path | None, as_json: bool) -> int:
+    """Print what the runs show, as Markdown tables; draw the differences where asked to."""
     from fastrm.studies import read_rows, water_cells, water_gaps
 
     rows = read_rows(paths)
     cells, gaps = list(water_cells(rows)), list(water_gaps(rows, PAIRS))
+    if figure is not None:
+        _draw(gaps, figure)
     if as_json:
         print_json({"cells": cells, "gaps": gaps})
         return 0
@@ -90,6 +95,20 @@ def tell(paths: Sequence[Path], as_json: bool) -> int:
         + _gap_table(gaps)
     )
     return 0
+
+
+def _draw(gaps: Sequence[Gap], out: Path) -> None:
+    from fastrm.pictures import draw_gaps, save
+
+    if out.suffix not in (".png", ".pdf", ".svg"):
+        raise ConfigError(f"--figure {out}: must end in .png, .pdf or .svg")
+    least = min(gap.optimism for gap in gaps)
+    rows = [
+        (gap.way, f"{gap.one} - {gap.two}, {gap.task}", *gap.area)
+        for gap in gaps
+        if gap.optimism == least and gap.two == "bool"
+    ]
+    save(draw_gaps(rows), out)
 
 
 def _by_optimism(cells: Sequence[Cell], shown: Callable[[Cell], str]) -> str:

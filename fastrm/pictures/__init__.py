@@ -18,7 +18,7 @@ from fastrm.pictures.notebook import (
 from fastrm.pictures.policies import draw_learning, draw_run, visits
 from fastrm.pictures.style import DPI, have_matplotlib, save
 from fastrm.pictures.text_curves import ASCII_BARS, BARS, curves_as_text
-from fastrm.pictures.water import draw_water, save_water_episode, show_water
+from fastrm.pictures.water import draw_gaps, draw_water, save_water_episode, show_water
 
 __all__ = [
     "ASCII_BARS",
@@ -26,6 +26,7 @@ __all__ = [
     "COLUMN_WIDTHS",
     "DPI",
     "curves_as_text",
+    "draw_gaps",
     "draw_learning",
     "draw_machine",
     "draw_maps",
