@@ -23,12 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the page."""
-    from fastrm.pictures import explain_page
+    from fastrm.pictures import explain_page, explain_water_page
 
     check_name(arguments.out)
     problem = compiled(arguments)
     if isinstance(problem, WaterProblem):
-        raise ConfigError("explain: needs a map; for a water world there are check, draw and play")
+        swum = learned(problem, arguments) if arguments.learn else None
+        made = explain_water_page(problem, swum, gamma=arguments.gamma, command=_command(arguments))
+        write_page(arguments.out, made)
+        return 0
     run = learned(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
     return 0

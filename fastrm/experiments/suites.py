@@ -67,8 +67,6 @@ def list_suites() -> list[Suite]:
     found = []
     for name, path in sorted(_suites().items()):
         text = read_text(path, ConfigError, MAX_BYTES)
-        if "\nstudy = " in text:
-            continue  # of another command
         experiments = read_suite(name, reference=path.parent)  # no map or machine is read
         files = [file for one in experiments for file in (*one.map_files, *one.machine_files)]
         found.append(
@@ -184,7 +182,8 @@ def find_suite(name: str) -> Path:
 
 
 def _suites() -> dict[str, Path]:
-    return {path.stem: path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml"))}
+    files = (path for folder in SUITES if folder.is_dir() for path in sorted(folder.glob("*.toml")))
+    return {path.stem: path for path in files if "\nstudy = " not in path.read_text()}  # those are of another command
 
 
 def _locate(name: str, folder: Path, reference: str | Path | None) -> str:

@@ -4,7 +4,7 @@ from fastrm.pictures.animation import save_episode
 from fastrm.pictures.curves import COLUMN_WIDTHS, learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
-from fastrm.pictures.html import explain_page, report_page
+from fastrm.pictures.html import explain_page, explain_water_page, report_page
 from fastrm.pictures.map_views import draw_maps, paint, show
 from fastrm.pictures.notebook import (
     guarantee_card,
@@ -33,6 +33,7 @@ __all__ = [
     "draw_run",
     "draw_water",
     "explain_page",
+    "explain_water_page",
     "figures_of",
     "guarantee_card",
     "have_matplotlib",

@@ -75,7 +75,6 @@ def test_a_study_is_run_in_parts_and_told_of(tmp_path, capsys):
         (["check", "water", "a", "--metric", "geodesic"], "--metric, --slip: are for maps"),
         (["check", "no.json", "a"], "no.json: cannot be read"),
         (["check", "water", "a", "--size", "9"], "--size: is for maps"),
-        (["explain", "water", "a", "--out", "x.html"], "explain: needs a map"),
         (["water", "x.toml"], "--out: name the table"),
         (["water", "x.toml", "--out", "y.csv"], "x.toml: cannot be read"),
         (["water", "x.csv", "--shard", "1/2"], "--shard: is for a study that is run"),

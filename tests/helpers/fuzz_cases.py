@@ -169,6 +169,7 @@ def commands(chance, folder):
             "--seeds",
             "1",
         ],
+        "water": [folder / "x.toml", "--out", folder / "out.csv"],
         "claims": [folder / "x.h5"],
         "findings": [folder / "x.h5", "--no-exact"],
         "plot": [folder / "x.h5", "--text"],
