@@ -25,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+", type=Path, help="a study (.toml) to run, or tables of its runs (.csv)"
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="of a study: where its runs go, such as runs.csv")
+    parser.add_argument(
+        "--worlds",
+        metavar="FILE",
+        type=Path,
+        help="of a study: run it on all worlds of a file such as worlds.json instead",
+    )
     parser.add_argument("--figure", metavar="FILE", type=Path, help="of tables: draw the differences, as .png or .pdf")
     parser.add_argument("--shard", metavar="K/N", help="of a study: only the K-th part of N of its worlds")
     add_json(parser)
@@ -35,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a study, or print the findings of tables."""
     forms = {path.suffix for path in arguments.files}
     if forms == {".csv"}:
-        for name in ("out", "shard"):
+        for name in ("out", "shard", "worlds"):
             if getattr(arguments, name) is not None:
                 raise ConfigError(f"--{name}: is for a study that is run, not for tables of runs")
         return tell(arguments.files, arguments.figure, as_json=arguments.json)
@@ -53,7 +59,7 @@ def run_one(arguments: argparse.Namespace) -> int:
     from fastrm.experiments import WaterRow, WaterStudy, run_study, study_worlds
 
     study = WaterStudy.load(arguments.files[0])
-    worlds, count = study_worlds(study), 0
+    worlds, count = study_worlds(study, arguments.worlds), 0
     if arguments.shard is not None:
         part, slash, parts = arguments.shard.partition("/")
         if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):

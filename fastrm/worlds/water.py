@@ -147,12 +147,7 @@ class WaterWorld:
     @classmethod
     def parse(cls, text: str, world: str | None = None, velocity: Point = (0.0, 0.0), source: str = "<text>") -> Self:
         """Read a world from JSON text; see `load`."""
-        try:
-            worlds = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as problem:
-            raise MapError(f"{source}: not JSON: {problem}") from None
-        if not isinstance(worlds, dict) or not worlds:
-            raise MapError(f'{source}: expected worlds by name, such as {{"M0": {{"agent": ..., "balls": ...}}}}')
+        worlds = _read_worlds(text, source)
         names = [printable(name) for name in worlds]
         if world is None and len(worlds) > 1:
             raise MapError(f"{source}: holds {len(worlds)} worlds; name one of {', '.join(names)}")
@@ -161,6 +156,11 @@ class WaterWorld:
             raise MapError(f"{source}: no world {shown(name)}{did_you_mean(name, names)}; it has {', '.join(names)}")
         where = f"{source} {printable(name)}"
         return cls(**_read_world(worlds[name], where), velocity=_pair(velocity), name=name, source=where)
+
+    @classmethod
+    def names(cls, path: str | Path) -> tuple[str, ...]:
+        """Return the names of the worlds in a file."""
+        return tuple(_read_worlds(read_text(path, MapError), printable(str(path))))
 
     @classmethod
     def generate(cls, seed: int = 0, velocity: Point = (0.0, 0.0)) -> Self:
@@ -226,6 +226,17 @@ def _pair(value: Any) -> Any:
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
         return float(value[0]), float(value[1])
     return value
+
+
+def _read_worlds(text: str, source: str) -> dict[str, Any]:
+    """Return what a file says of its worlds, by name."""
+    try:
+        worlds = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as problem:
+        raise MapError(f"{source}: not JSON: {problem}") from None
+    if not isinstance(worlds, dict) or not worlds:
+        raise MapError(f'{source}: expected worlds by name, such as {{"M0": {{"agent": ..., "balls": ...}}}}')
+    return worlds
 
 
 def _refuse_constant(word: str) -> float:

@@ -13,7 +13,7 @@ import naive_water
 from machine_specs import machine_text
 from water_specs import ORDERLY, READING, random_actions, spec_of
 
-WORLDS = range(50 if os.environ.get("FASTRM_FULL") else 8)
+WORLDS = range(50 if os.environ.get("FASTRM_FULL") else 3)
 WATCH = {
     "states": ["u0"], "start": "u0", "success": ["done"], "failure": [], "score": "task",
     "edges": [

@@ -117,8 +117,10 @@ class WaterRow(NamedTuple):
     completions: int
 
 
-def study_worlds(study: WaterStudy) -> list[tuple[str, WaterWorld]]:
-    """Return the generated worlds of a study."""
+def study_worlds(study: WaterStudy, path: Path | None = None) -> list[tuple[str, WaterWorld]]:
+    """Return the generated worlds of a study, or all worlds of a file in their place."""
+    if path is not None:
+        return [(name, WaterWorld.load(path, name)) for name in WaterWorld.names(path)]
     return [(f"seed{seed}", WaterWorld.generate(seed)) for seed in range(study.worlds)]
 
 
