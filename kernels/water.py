@@ -15,7 +15,6 @@ from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import LIVE
 
 N_PUSHES = 5
-N_COLOURS = 6
 DISTANCE, DISTANCE_BEFORE, CLOSER = 0, 1, 2  # what a machine may read of a move beside its label
 NUMBER, READ, ADD, SUBTRACT, MULTIPLY, DIVIDE, LEAST, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7  # words of a reward
 CONSTANT, MINUS_READ = -1, -2  # rewards that need no words: a number, or minus a feature

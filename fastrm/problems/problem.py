@@ -18,6 +18,7 @@ from fastrm.machines.language import Agenda
 from fastrm.problems.agendas import MOST_TOURED, Tour, find_tour
 from fastrm.problems.steps_to_go import distances, pay_potential
 from fastrm.problems.terrain import Terrain
+from fastrm.problems.water import WaterProblem
 from fastrm.problems.written import WrittenRewards
 from fastrm.worlds import Cell, GridMap
 
@@ -256,7 +257,7 @@ def mean_length(lengths: Sequence[int]) -> float:
 
 def check_problem(problem: object, may_be_large: bool = False) -> None:
     """Refuse what is not a problem, and an agenda without machine states where these are needed."""
-    if type(problem).__name__ == "WaterProblem":
+    if isinstance(problem, WaterProblem):
         raise ConfigError(
             "problem: is a water world; this needs the cells of a map (solve, guarantee and train do not)"
         )

@@ -74,6 +74,7 @@ def test_a_world_is_written_and_read_again(tmp_path):
     world = WaterWorld.generate(5)
     world.save(tmp_path / "w.json")
     assert WaterWorld.load(tmp_path / "w.json") == world == WaterWorld.load(tmp_path / "w.json", "seed5")
+    assert WaterWorld.names(tmp_path / "w.json") == ("seed5",)
     assert WaterWorld.load(tmp_path / "w.json", velocity=(0, -30)).velocity == (0.0, -30.0)
 
 

@@ -180,8 +180,3 @@ def strict_machine(task: str, kind: str) -> RewardMachine:
             lines.append(f"u{i} -> u{i} when closer({target}) & !({target} | {others}) reward 0.1")
         lines.append(f"u{i} -> u{i} otherwise reward {f'-d({target})' if kind == 'num' else 0}")
     return RewardMachine.parse("\n".join(lines) + "\n", f"<{task} {kind}>")
-
-
-def as_table(row: WaterRow) -> dict[str, Any]:
-    """Return a run as a row of a table."""
-    return row._asdict()
