@@ -10,7 +10,7 @@ from time_limit import does_not_hang
 
 from fastrm import ConfigError, Experiment, FastrmError, GridMap, LearnerConfig, MapError, RewardMachine
 from fastrm.errors import MissingExtra, shown
-from fastrm.experiments import plan
+from fastrm.experiments import Plan, written
 
 EXPERIMENT = {"name": "odd", "setups": ("1a1b",), "size": 5, "tasks": ("a-b",), "methods": ("crm-bool",)}
 READERS = (GridMap.load, RewardMachine.load, Experiment.load)
@@ -98,9 +98,9 @@ def test_more_objects_than_cells_are_refused_before_they_are_placed():
 
 def test_many_maps_are_compared_by_name_in_one_pass(monkeypatch):
     grid = GridMap.generate("1a1b", size=5)
-    monkeypatch.setattr(plan, "generate_grid", lambda *_, **__: grid)
+    monkeypatch.setattr(written, "generate_grid", lambda *_, **__: grid)
     with does_not_hang():
-        assert plan.Plan.of(Experiment(**EXPERIMENT | {"maps": 60_000})).count == 60_000
+        assert Plan.of(Experiment(**EXPERIMENT | {"maps": 60_000})).count == 60_000
 
 
 def test_a_quoted_value_is_short_and_plain():

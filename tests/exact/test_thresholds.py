@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines.language import Number
 
 from brute_force import with_terminal_reward
+from sizes import either
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,9 +160,9 @@ def bisected(holds):
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
 def test_the_critical_reward_is_the_one_that_bisecting_exact_verdicts_finds():
-    """On 250 random problems, on 3 000 with FASTRM_FULL=1; some thresholds lie far below 0, some paths are forced."""
+    """On 120 random problems, on 3 000 with FASTRM_FULL=1; some thresholds lie far below 0, some paths are forced."""
     rng, found, far_below = random.Random(7), [], 0
-    wanted = 3000 if os.environ.get("FASTRM_FULL") else 250
+    wanted = either(3000, 120)
     while len(found) < wanted:
         text, rules = random_problem(rng)
         gamma = rng.choice([0.3, 0.5, 0.9, 0.97])

@@ -21,6 +21,7 @@ from fastrm.machines.reward_kinds import PAPER_KINDS
 from brute_force import brute_force
 from machine_specs import machine_text
 from random_problems import machines, maps
+from sizes import either
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,10 +39,10 @@ def tiny_map(height, width, order, extra):
     return "\n".join(["X" * (width + 2), *(f"X{row}X" for row in rows), "X" * (width + 2)])
 
 
-def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
+def test_verdicts_and_optima_agree_with_brute_force_on_random_problems():
     verdicts = []
 
-    @settings(max_examples=260)
+    @settings(max_examples=either(260, 110))
     @given(
         tiny_maps,
         st.sampled_from(["a", "a-b", "b-a"]),
@@ -68,7 +69,7 @@ def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
         verdicts.append(verdict.split(" (")[0])
 
     check()
-    assert len(verdicts) >= 200
+    assert len(verdicts) >= either(200, 80)
     assert {"shortest", "never finishes", "shortest for some optimal policies only"} <= set(verdicts)
 
 
@@ -76,7 +77,7 @@ def test_verdicts_and_optima_agree_with_brute_force_on_200_random_problems():
 def test_verdicts_agree_with_brute_force_on_machines_with_everything():
     verdicts = []
 
-    @settings(max_examples=150)
+    @settings(max_examples=either(150, 60))
     @given(tiny_maps, machines(), st.sampled_from([0.5, 0.9]))
     def check(text, spec, gamma):
         try:

@@ -27,9 +27,9 @@ def group_sizes(monkeypatch):
     """The numbers of seeds that batches start with."""
     sizes, start = [], Batch.start
 
-    def spy(batch, seeds):
+    def spy(batch, seeds, *warm_start):
         sizes.append(len(seeds))
-        start(batch, seeds)
+        start(batch, seeds, *warm_start)
 
     monkeypatch.setattr(Batch, "start", spy)
     return sizes

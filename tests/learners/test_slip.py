@@ -26,6 +26,7 @@ from fastrm.exact.thresholds import critical_reward
 import naive
 from machine_specs import machine_text
 from random_problems import machines, maps
+from sizes import either
 
 SLIPS = [0.1, 0.5, 1.0]
 
@@ -57,7 +58,7 @@ def expected_values(machine, gamma, slip, sweeps):
 def test_expected_values_are_within_their_bounds_of_a_plain_loop():
     compared = []
 
-    @settings(max_examples=40)
+    @settings(max_examples=either(40, 16))
     @given(maps(fences=True), machines(guided=True), st.sampled_from(SLIPS), st.sampled_from([0.3, 0.9]))
     def check(text, spec, slip, gamma):
         try:

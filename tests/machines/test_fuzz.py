@@ -9,6 +9,7 @@ from fastrm.machines import KINDS
 from fastrm.textfile import decode_text
 
 from sample_files import GOLD, REFERENCE
+from sizes import either
 
 MAPS = [GridMap.generate("2a1b1f1n", size=7, seed=1).render(), "XXXXXX\nXA.XaX\nXb.XXX\nXXXXXX\n"]
 MACHINES = [GOLD, REFERENCE, *(RewardMachine.sequence("a-b", kind=kind).write() for kind in KINDS)]
@@ -47,7 +48,7 @@ def one_line(problem):
     assert "\n" not in str(problem) and len(str(problem)) < 1000
 
 
-@settings(max_examples=5000)
+@settings(max_examples=either(5000, 1500))
 @given(mutated(MAPS))
 def test_mutated_maps(data):
     try:
@@ -57,7 +58,7 @@ def test_mutated_maps(data):
         one_line(problem)
 
 
-@settings(max_examples=5000)
+@settings(max_examples=either(5000, 1500))
 @given(mutated(MACHINES))
 def test_mutated_machines(data):
     try:

@@ -110,7 +110,7 @@ def test_from_any_cell_the_exact_tracks_have_the_exact_lengths(name, opened, bro
 def rollout_of(problem, q, s):
     tables = problem.tables
     path = np.empty(len(tables.next_s) * tables.n_u + 2, dtype=np.int64)
-    length, outcome = rollout.follow(tables, q, int(tables.starts[0]), int(tables.first_u[0]), path)
+    length, outcome = rollout.follow(tables, q, s, int(tables.first_u[0]), path)
     return path[: length + 1].tolist(), outcome
 
 

@@ -18,10 +18,13 @@ from fastrm.errors import DiskError
 from fastrm.experiments.plan import Plan
 from fastrm.results.store import Store
 
+from sizes import either
 from tiny_experiment import TOML, Crash, CrashDisk, command, contents, experiment, saved_runs
 
+PHASE = {"clean": 0, "torn": either(0, 1), "lossy": either(0, 2)}
 
-@pytest.mark.parametrize("how", ["clean", "torn", "lossy"])
+
+@pytest.mark.parametrize("how", PHASE)
 def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same(how, plain, tmp_path):
     total = 0
     for at in itertools.count():
@@ -33,6 +36,8 @@ def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same
             break
         except Crash:
             total += 1
+        if at % either(1, 4) != PHASE[how]:  # the three ways share the operations, unless all are asked for
+            continue
         if path.exists():
             assert contents(path) == plain
         with warnings.catch_warnings():
@@ -45,7 +50,7 @@ def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same
 
 def test_real_kills_at_random_moments_lose_no_finished_batch(tmp_path):
     """kill -9 again and again; FASTRM_KILLS sets how often."""
-    kills, chance = int(os.environ.get("FASTRM_KILLS", "8")), random.Random(1)
+    kills, chance = int(os.environ.get("FASTRM_KILLS", either("8", "4"))), random.Random(1)
     toml, path = tmp_path / "kill.toml", tmp_path / "kill.h5"
     toml.write_text(TOML)
     subprocess.run(command(tmp_path / "plain.h5", toml, "--quiet"), check=True)
