@@ -41,26 +41,32 @@ def packed_move(moves, site, a):
 
 
 @part
-def begin_episode(me, tasks, starts, actions, rng0, rng1):
-    """Return the generator, site, machine state, steps and reward at the start of the next episode.
+def draw_start(starts, several, rng0, rng1):
+    """Return a start cell, each as likely as the others, and the generator.
 
-    Tasks take turns. Of several start cells one is drawn, each as likely as any other.
+    Where there is one, `several` is None, a type of its own: that kernel is compiled without a trace of the others.
     """
-    s = np.uint64(starts[0])
-    if starts.size > 1:
-        number, rng0, rng1 = draw(rng0, rng1)
-        s = np.uint64(starts[(number & LOW) * np.uint64(starts.size) >> HALF])
-    return rng0, rng1, s * room(actions), tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
+    if several is None:
+        return np.uint64(starts[0]), rng0, rng1
+    number, rng0, rng1 = draw(rng0, rng1)
+    return np.uint64(starts[(number & LOW) * np.uint64(starts.size) >> HALF]), rng0, rng1
+
+
+@part
+def begin_episode(me, setting, rng0, rng1):
+    """Return generator, site, machine state, steps and reward at the start of the next episode; tasks take turns."""
+    s, rng0, rng1 = draw_start(setting.tables.starts, setting.several, rng0, rng1)
+    tasks = setting.tasks
+    return rng0, rng1, s * room(setting.actions), tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
 
 
 @jit
-def begin(agents, tasks, starts):
+def begin(agents, tasks, starts, several):
     """Start all runs."""
     for i in range(agents.size):
         me = agents[i]
-        start = begin_episode(me, tasks, starts, None, me["rng0"], me["rng1"])
-        me["rng0"], me["rng1"], site, me["u"], me["t"], me["earned"] = start
-        me["s"] = site // room(None)
+        me["s"], me["rng0"], me["rng1"] = draw_start(starts, several, me["rng0"], me["rng1"])
+        me["u"], me["t"], me["earned"] = tasks[np.uint64(0)]["first_u"], _0, 0.0
         me["narrow"] = me["option"] = NOTHING
 
 

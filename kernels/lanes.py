@@ -42,7 +42,6 @@ class World(NamedTuple):
     n_moves: Any  # their number, padding included
     n_u:     Any
     n_quiet: Any
-    starts:  Any  # uint32  [n_starts]
     actions: Any  # their number, None for four
 # fmt: on
 
@@ -62,7 +61,6 @@ def flatten(setting):
         np.uint64(tables.moves.size),
         np.uint64(tables.n_u),
         np.uint64(tables.n_quiet),
-        tables.starts,
         setting.actions,
     )
 

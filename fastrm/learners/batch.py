@@ -69,7 +69,7 @@ class Batch:
         self.seeds, self.done = [int(seed) for seed in seeds], 0
         agents = np.zeros(len(self.seeds), dtype=AGENT)
         rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
-        begin(agents, self.setting.tasks, self.problem.tables.starts)
+        begin(agents, self.setting.tasks, self.problem.tables.starts, self.setting.several)
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
         self.state = State(agents, self._blank_log(self.steps if self.episodes else 0), q, own)
         for i, values in enumerate(check_warm_starts(self.problem, self.learner, warm_start, len(self.seeds)) or ()):
@@ -91,6 +91,7 @@ class Batch:
             slip=_threshold(problem.slip) if problem.slip else None,
             far=None,
             actions=_count_of_actions(problem),
+            several=True if problem.tables.starts.size > 1 else None,
         )
 
     def _blank_log(self, room: int) -> Log:
