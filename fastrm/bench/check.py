@@ -147,8 +147,8 @@ def _print_learned(console: Console, run: Run | None) -> None:
         console.print(f"  {run.algo + ' learned':16} {length}{score} after {run.steps} steps")
 
 
-def _print_starts(console: Console, solution: Solution) -> None:
-    """Tell of every start, or of many in the mean."""
+def _print_starts(console: Console, solution: Solution, worst: object) -> None:
+    """Tell of every start, or of many in the mean, and of which one all else is told."""
     cells = solution.problem.starts
     if len(cells) == 1:
         return
@@ -156,7 +156,8 @@ def _print_starts(console: Console, solution: Solution) -> None:
         way = "never completes" if one.length is None else f"{one.length} steps"
         console.print(f"  from {one.problem.starts[0]!s:12} optimal {way}, shortest {one.shortest} steps")
     mean = "never completes from some" if solution.length is None else f"{solution.length:.6g} steps"
-    console.print(f"  mean of {len(cells)} starts: optimal {mean}, shortest {solution.shortest:.6g} steps; worst:")
+    console.print(f"  mean of {len(cells)} starts: optimal {mean}, shortest {solution.shortest:.6g} steps")
+    console.print(f"  the verdict is that of the start {worst}:")
 
 
 def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None) -> None:
@@ -170,7 +171,7 @@ def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], r
     console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
     if verdict.reason:
         console.print(printable(f"no verdict: {verdict.reason}"), markup=False)
-    _print_starts(console, verdict.solution)
+    _print_starts(console, verdict.solution, witness.path[0])
     length = verdict.verdict if verdict.length is None else f"{verdict.length} steps"
     console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
     console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
@@ -217,8 +218,14 @@ def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
     """Draw the map with the path of the optimal policy, its loop, and where it leaves the shortest routes."""
     from rich.text import Text
 
+    from fastrm.pictures import starts_to_mark
+
     witness = report.guarantee.witness
-    tiles = [list(row) for row in grid.rows]
+    tiles = [[FLOOR if tile == START else tile for tile in row] for row in grid.rows]
+    starts, unmarked = starts_to_mark(report.guarantee.solution.problem.starts)
+    for row, column in starts:
+        if tiles[row][column] == FLOOR:
+            tiles[row][column] = START
     styles: dict[tuple[int, int], str] = {}
     leaves = [] if witness.leaves_at is None else [witness.leaves_at]
     shown = ((witness.path, "optimal path"), (witness.loop, "its loop"), (leaves, "leaves the shortest routes"))
@@ -236,7 +243,7 @@ def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
             text.append("#" if tile == WALL else tile, style)
         text.append("\n")
     legend = [f"{mark} {meaning}" for (cells, meaning), mark in zip(shown, marks, strict=True) if cells]
-    text.append("   ".join([*legend, f"{START} start", "letters objects"]))
+    text.append("   ".join([*legend, unmarked or f"{START} start", "letters objects"]))
     return text
 
 

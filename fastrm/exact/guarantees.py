@@ -71,9 +71,10 @@ class Guarantee:
     some_are_shortest: bool
     """Whether at least one does."""
     length: int | None
-    """Fewest steps in which an optimal policy completes the task, None if none does."""
+    """Fewest steps in which an optimal policy completes the task, None if none does; of several starts those of the
+    start with the worst verdict, ``witness.path[0]``."""
     shortest: int
-    """Length of a shortest path."""
+    """Length of a shortest path, from the same start."""
     witness: Witness
     """What an optimal policy does, and what a shortest path would earn."""
     reason: str | None

@@ -5,7 +5,7 @@ from fastrm.pictures.curves import COLUMN_WIDTHS, learning_curves, parity_curves
 from fastrm.pictures.figures import figures_of, optimism_sweep
 from fastrm.pictures.graph import draw_machine, to_dot, to_mermaid, to_svg
 from fastrm.pictures.html import explain_page, explain_water_page, report_page
-from fastrm.pictures.map_views import draw_maps, paint, show
+from fastrm.pictures.map_views import draw_maps, paint, show, starts_to_mark
 from fastrm.pictures.notebook import (
     guarantee_card,
     machine_svg,
@@ -53,6 +53,7 @@ __all__ = [
     "score_svg",
     "show",
     "show_water",
+    "starts_to_mark",
     "to_dot",
     "to_mermaid",
     "to_svg",

@@ -15,6 +15,7 @@ import numpy as np
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.machines import RewardMachine
 from fastrm.pictures.graph import GraphImage
+from fastrm.pictures.map_views import starts_to_mark
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, object_colour
 from fastrm.problems import Moment, Problem, retrace
 from fastrm.worlds import WALL, Cell, GridMap
@@ -76,7 +77,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
     frames = []
     for k, moment in enumerate(moments):
         frame = Image.new("RGB", (stage.size[0] * _FINE, stage.size[1] * _FINE), _WHITE)
-        _paint_map(frame, problem.grid, stage, [step.cell for step in moments[: k + 1]])
+        _paint_map(frame, problem, stage, [step.cell for step in moments[: k + 1]])
         state = moment.end or problem.states[moment.state][1]
         if graph is None:
             _paint_names(frame, machine, stage, state)
@@ -125,10 +126,11 @@ def _stage(grid: GridMap, panel: int) -> _Stage:
     return _Stage(cell, (GAP, (height - high) // 2), wide + 2 * GAP, panel, (wide + panel + 3 * GAP, height))
 
 
-def _paint_map(frame: Image, grid: GridMap, stage: _Stage, trail: Sequence[Cell]) -> None:
+def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Cell]) -> None:
     """Paint walls, then the trail, then objects above it, and the agent."""
     from PIL import ImageDraw
 
+    grid, (starts, _) = problem.grid, starts_to_mark(problem.starts)
     pen, side = ImageDraw.Draw(frame), stage.cell * _FINE
     left, top = stage.corner[0] * _FINE, stage.corner[1] * _FINE
 
@@ -151,15 +153,16 @@ def _paint_map(frame: Image, grid: GridMap, stage: _Stage, trail: Sequence[Cell]
     steps = [centre(here) for here, there in pairwise(trail) if here != there] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")
+    for start in starts or trail[:1]:  # of too many only the one where this episode began
+        pen.ellipse(square(start, 0.28), fill=_WHITE, outline=_DARK, width=max(1, side // 12))
     _paint_objects(pen, grid, square, centre, side)
     pen.ellipse(square(trail[-1], 0.14), fill=_DARK, outline=_WHITE, width=max(1, side // 14))
 
 
 def _paint_objects(pen: Any, grid: GridMap, square: Any, centre: Any, side: int) -> None:
-    """Paint the start as a ring, and objects as discs of their colours with their letters."""
+    """Paint objects as discs of their colours with their letters."""
     from PIL import ImageFont
 
-    pen.ellipse(square(grid.start, 0.28), fill=_WHITE, outline=_DARK, width=max(1, side // 12))
     font = ImageFont.load_default(size=max(9 * _FINE, 0.72 * side))
     grow = min(0.0, 0.5 - 6.5 * _FINE / side)  # on large maps a disc is larger than its cell
     for k, (letter, cells) in enumerate(grid.objects.items()):

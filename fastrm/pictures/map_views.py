@@ -19,8 +19,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_STARTS = 12
+"""Starts that are marked one by one; of more none is, and the picture says so."""
+
+
+def starts_to_mark(starts: Sequence[Cell]) -> tuple[Sequence[Cell], str]:
+    """Return the starts that a picture marks, and what it says instead where they are too many.
+
+    >>> starts_to_mark([(1, 1)]), starts_to_mark([(1, k) for k in range(40)])
+    (([(1, 1)], ''), ((), '40 starts, not marked'))
+    """
+    return (starts, "") if len(starts) <= MOST_STARTS else ((), f"{len(starts)} starts, not marked")
+
+
 def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) -> Figure:
-    """Draw maps side by side, five in a row: walls grey, the start a cross, objects as coloured letters.
+    """Draw maps side by side, five in a row: walls grey, starts crosses, objects as coloured letters.
 
     `width` is that of the figure, in inches: 1 to 40.
     """
@@ -41,7 +54,8 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) 
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
             draw_ground(axis, grid)
             draw_objects(axis, grid, side)
-            axis.set_title(printable(name), pad=2, parse_math=False)
+            said = starts_to_mark(grid.starts)[1]
+            axis.set_title(printable(f"{name} ({said})" if said else name), pad=2, parse_math=False)
         if columns > 1:
             put_title(figure, "start: cross; objects: letters")
     return figure
@@ -67,14 +81,19 @@ def _fence_ends(fence: tuple[Cell, Cell]) -> list[tuple[float, float]]:
     return [(column + 0.5 - down, row + 0.5 - right), (column + 0.5, row + 0.5)]
 
 
-def draw_objects(axis: Axes, grid: GridMap, side: float) -> None:
-    """Draw start and objects on a panel of about `side` inches, with a white rim: readable on every colour."""
+def draw_objects(axis: Axes, grid: GridMap, side: float, starts: Sequence[Cell] | None = None) -> None:
+    """Draw starts and objects on a panel of about `side` inches, with a white rim: readable on every colour.
+
+    `starts` are those of a problem, by default those of the map.
+    """
     from matplotlib.patheffects import withStroke
 
     size = float(np.clip(60 * side / max(grid.size), 5.5 if side < 2 else 6.5, 16))
-    row, column = grid.start
+    marked, _ = starts_to_mark(grid.starts if starts is None else starts)
+    rows, columns = [row for row, _ in marked], [column for _, column in marked]
     for colour, thick in (("white", 2.6), ("0.25", 1.2)):
-        axis.plot(column, row, marker="x", color=colour, markersize=size * 0.6, markeredgewidth=thick, zorder=3)
+        look = {"color": colour, "markersize": size * 0.6, "markeredgewidth": thick}
+        axis.plot(columns, rows, marker="x", linestyle="", zorder=3, **look)
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for row, column in cells:
             axis.text(

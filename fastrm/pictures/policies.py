@@ -14,7 +14,7 @@ from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.kernels import environments
 from fastrm.learners import Run, option_pairs, registry
-from fastrm.pictures.map_views import draw_ground, draw_objects
+from fastrm.pictures.map_views import draw_ground, draw_objects, starts_to_mark
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
 from fastrm.problems import Problem, retrace, slide
 from fastrm.worlds import OFFSETS, Cell, GridMap
@@ -103,7 +103,7 @@ def draw_learning(
     chosen = wanted[:MAX_STATES]
     side = (width - 2.1) / 3
     high = side * float(np.clip(rows / columns, 0.2, 4.0))
-    note = textwrap.wrap(_note(run), max(40, int(19.5 * width)))
+    note = textwrap.wrap(_note(problem, run), max(40, int(19.5 * width)))
     below = 0.12 + 0.13 * len(note)
     with style():
         height = 0.2 + (high + 0.3) * len(chosen) + below
@@ -124,15 +124,13 @@ def draw_learning(
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
             _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
             for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
-                draw_objects(axis, problem.grid, side)
+                draw_objects(axis, problem.grid, side, problem.starts)
                 axis.set_xlim(-0.5, columns - 0.5)
                 axis.set_ylim(rows - 0.5, -0.5)
                 axis.set_title(printable(f"{name}: {title}"), pad=3, parse_math=False)
         figure.text(0.08 / width, 0.05 / height, "\n".join(note), fontsize=7, color="0.3", va="bottom")
-        found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
         cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
-        shortest = ", ".join(f"{n:.6g}" for n in run.shortest)
-        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: greedy path {found}, shortest {shortest}{cut}")
+        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: {_lengths(problem, run)}{cut}")
     return figure
 
 
@@ -160,13 +158,26 @@ def draw_run(run: Run) -> Figure:
     return figure
 
 
-def _note(run: Run) -> str:
+def _lengths(problem: Problem, run: Run) -> str:
+    """Say how long the greedy path is; of several starts in the mean, and from which the path sets out."""
+    found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
+    shortest = ", ".join(f"{n:.6g}" for n in run.shortest)
+    if len(problem.starts) == 1:
+        return f"greedy path {found}, shortest {shortest}"
+    return (
+        f"greedy path {found} in the mean of {len(problem.starts)} starts, shortest {shortest}; path from "
+        f"{run.greedy_path[0]}"
+    )
+
+
+def _note(problem: Problem, run: Run) -> str:
     """Say what visits, blank cells and pale arrows mean."""
     options = "the options shown" if run.controller is not None else "the learned values"
+    unmarked = starts_to_mark(problem.starts)[1]
     return (
         f"Visits: where {_ENVIRONMENTS} agents are in {_STEPS} steps each after training, greedy on {options} but for "
         f"epsilon {run.last_epsilon:g}. Blank cells: value never changed, or never visited. Pale arrows: cell never "
-        "visited. Line: the greedy path."
+        f"visited. Line: the greedy path.{f' Crosses: {unmarked}.' if unmarked else ''}"
     )
 
 

@@ -99,3 +99,27 @@ def test_a_start_from_which_the_task_cannot_be_done_is_named():
     grid = fastrm.GridMap.parse("XXXXXXX\nXA XA X\nX aX  X\nXXXXXXX\n")
     with pytest.raises(fastrm.MachineError, match=r"cannot be completed from \(1, 4\), one of the 2 starts"):
         fastrm.compile(grid, fastrm.task("a"))
+
+
+def test_pictures_mark_all_starts_of_a_problem_and_say_so_where_there_are_too_many(capsys, tmp_path):
+    from fastrm import pictures
+    from fastrm.bench.__main__ import main
+
+    problem, anywhere = problem_of(), problem_of(start="anywhere")
+    assert problem.grid._repr_svg_().count("<path") == 3
+    assert (
+        pictures.problem_card(problem_of(start=(1, 3))).count('<path d="M')
+        == pictures.problem_card(problem_of(start=[(1, 1), (3, 2)])).count('<path d="M') - 1
+    )
+    assert "starts, not marked" in pictures.problem_card(anywhere)
+    run = fastrm.train(problem, "crm", steps=60_000)
+    figure = pictures.draw_learning(problem, run)
+    title = f"in the mean of 3 starts, shortest {run.shortest[0]:.6g}; path from (1, 1)"
+    assert any(title in text.get_text() for text in figure.texts) or title in figure.get_suptitle()
+    assert [len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "x"] == [3, 3]
+    (tmp_path / "three.map").write_text(TEXT)
+    assert main(["check", str(tmp_path / "three.map"), "a-b"]) == 0
+    said = capsys.readouterr().out
+    assert "the verdict is that of the start (" in said and said.count("A") == 5  # three, ARpS, and the legend
+    assert main(["check", str(tmp_path / "three.map"), "a-b", "--start", "anywhere"]) == 0
+    assert f"{len(anywhere.starts)} starts, not marked" in capsys.readouterr().out

@@ -10,6 +10,7 @@ from fastrm.errors import printable
 from fastrm.exact import Guarantee
 from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
+from fastrm.pictures.map_views import starts_to_mark
 from fastrm.pictures.notebook.drawings import machine_svg, map_svg, score_svg
 from fastrm.pictures.panels import value_text
 from fastrm.pictures.style import VERDICT_COLOURS
@@ -38,10 +39,13 @@ def problem_card(problem: Problem) -> str:
         ("events", len(problem.tables.reward)),
         ("shortest path", lengths),
     ]
+    facts += [("starts", starts_to_mark(problem.starts)[1] or "crosses on the map")] if len(problem.starts) > 1 else []
     facts += [("slip", f"{problem.slip:g}")] if problem.slip else []
     facts += [("not shown", f"{more} more machines")] if more > 0 else []
     machines = [machine_svg(machine) or "" for machine in problem.machines[:MOST_MACHINES]]
-    return _card("Problem", map_svg(problem.grid, side=SIDE), "<br/>".join([*machines, _facts(facts)]))
+    return _card(
+        "Problem", map_svg(problem.grid, side=SIDE, starts=problem.starts), "<br/>".join([*machines, _facts(facts)])
+    )
 
 
 def run_card(run: Run) -> str:
@@ -77,7 +81,9 @@ def guarantee_card(verdict: Guarantee) -> str:
         lines += "; ring: where it leaves the shortest paths"
     facts += [("it repeats", f"{len(witness.loop)} cells for ever")] if witness.loop else []
     facts += [("no verdict", verdict.reason)] if verdict.reason else []
-    drawing = map_svg(solution.problem.grid, witness.path, witness.shortest_path, witness.leaves_at, SIDE)
+    drawing = map_svg(
+        solution.problem.grid, witness.path, witness.shortest_path, witness.leaves_at, SIDE, solution.problem.starts
+    )
     colour = VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
     heading = f'<span style="color:{colour}">{_text(verdict.verdict)}</span>'
     return _card(heading, _facts(facts) + (f"<small>{lines}</small>" if drawing else ""), drawing)

@@ -11,6 +11,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.machines import RewardMachine
 from fastrm.pictures.graph import to_svg
+from fastrm.pictures.map_views import starts_to_mark
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, object_colour
 from fastrm.worlds import WALL, Cell, GridMap
 
@@ -28,6 +29,7 @@ def map_svg(
     dotted: Sequence[Cell] = (),
     mark: Cell | None = None,
     side: int = SIDE,
+    starts: Sequence[Cell] | None = None,
 ) -> str | None:
     """Draw a map as SVG; None where it is too large.
 
@@ -43,6 +45,8 @@ def map_svg(
         A cell to draw a ring around.
     side : int
         Pixels of the longer side, about.
+    starts : sequence of cells, optional
+        Those of a problem, by default those of the map; more than 12 are not marked.
 
     >>> svg = map_svg(GridMap.generate("1a", size=7, seed=1))
     >>> svg[:4], svg.count("<text"), svg.count("<rect")
@@ -58,10 +62,10 @@ def map_svg(
             points = " ".join(f"{x:g},{y:g}" for x, y in (_centre(place, cell) for place in cells))
             width = max(2.0, cell / 5)
             parts.append(f'<polyline points="{points}" fill="none" {look} stroke-width="{width:g}" opacity="0.85"/>')
-    x, y = _centre(grid.start, cell)
-    arm = 0.28 * cell
-    cross = f"M{x - arm:g},{y - arm:g}l{2 * arm:g},{2 * arm:g}m0,{-2 * arm:g}l{-2 * arm:g},{2 * arm:g}"
-    parts.append(f'<path d="{cross}" stroke="#333" stroke-width="1.5"/>')
+    arm, (marked, _) = 0.28 * cell, starts_to_mark(grid.starts if starts is None else starts)
+    for x, y in (_centre(place, cell) for place in marked):
+        cross = f"M{x - arm:g},{y - arm:g}l{2 * arm:g},{2 * arm:g}m0,{-2 * arm:g}l{-2 * arm:g},{2 * arm:g}"
+        parts.append(f'<path d="{cross}" stroke="#333" stroke-width="1.5"/>')
     for k, (letter, places) in enumerate(grid.objects.items()):
         for x, y in (_centre(place, cell) for place in places):
             parts.append(
