@@ -126,6 +126,6 @@ def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
         return
     trained = learned(problem, arguments)
     if form == "gif":
-        save_episode(problem, trained.greedy_path, arguments.out)
+        save_episode(problem, trained.greedy_path, arguments.out, actions=trained.path_actions(problem))
     else:
         _save(draw_learning(problem, trained, width=arguments.width), arguments)

@@ -12,6 +12,8 @@ import numpy as np
 
 from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
 from fastrm.bench.water_world import play_water
+from fastrm.checks import check_choice
+from fastrm.learners import registry
 from fastrm.problems import Problem, WaterProblem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP
 
@@ -39,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
+    from fastrm.learners import check_acts_by_state
+
     problem = compiled(arguments)
+    if arguments.learn and not isinstance(problem, WaterProblem):
+        check_choice("--learn", arguments.learn, registry.names())
+        check_acts_by_state(arguments.learn)
     trained = learned(problem, arguments) if arguments.learn else None
     with keyboard() as read:
         clear = CLEAR if sys.stdout.isatty() else ""

@@ -91,7 +91,7 @@ def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
     from fastrm import pictures
 
     if form == "gif":
-        pictures.save_episode(problem, found.greedy_path, out)
+        pictures.save_episode(problem, found.greedy_path, out, actions=found.path_actions(problem))
     elif form in DRAWN:
         pictures.save(pictures.draw_learning(problem, found), out)
     else:

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
     from fastrm.learners.hrm import option_pairs as option_pairs
     from fastrm.learners.registry import register as register
-    from fastrm.learners.runs import Run as Run
+    from fastrm.learners.runs import (
+        Run as Run,
+        acts_by_state as acts_by_state,
+        check_acts_by_state as check_acts_by_state,
+    )
     from fastrm.learners.training import (
         SHARE_FOR_TABLES as SHARE_FOR_TABLES,
         train as train,
@@ -41,7 +45,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "files": ("load_again", "load_file", "loaded_files"),
         "hrm": ("option_pairs",),
         "registry": ("register",),
-        "runs": ("Run",),
+        "runs": ("Run", "acts_by_state", "check_acts_by_state"),
         "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),
     },
 )

@@ -10,8 +10,9 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
+from fastrm.errors import ConfigError
 from fastrm.learners import registry
-from fastrm.problems import Problem
+from fastrm.problems import Problem, find_actions
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
@@ -105,10 +106,41 @@ class Run:
         return final(self.config.epsilon, max(1, self.steps))
 
     def next_action(self, problem: Problem, s: int, u: int) -> int:
-        """Return what the greedy policy does in cell s and machine state u, given as numbers."""
-        path = np.empty(2, dtype=np.int64)
-        registry.find(self.algo).follow(problem, registry.Values(self.q, self.more), s, u, path)
-        return int(np.flatnonzero(problem.tables.next_s[s] == path[1])[0])
+        """Return what the greedy policy does in cell s and machine state u, given as numbers.
+
+        For HRM that is what the option does that is best there.
+
+        Raises
+        ------
+        ConfigError
+            When the learner keeps no values per machine state.
+        """
+        check_acts_by_state(self.algo)
+        return _last_best(self.q[s, self._column(s, u)])
+
+    def path_actions(self, problem: Problem, task: int = 0) -> list[int]:
+        """Return the actions of the greedy path in a task; cells alone do not tell where several lead to the same."""
+        path = self.greedy_paths[task]
+        if not acts_by_state(self.algo):
+            return find_actions(problem, path, task)
+        s, u, column, actions = problem.number_of(path[0]), int(problem.tables.first_u[task]), -1, []
+        for cell in path[1:]:
+            column = self._column(s, u) if column < 0 else column
+            leads_there = problem.tables.next_s[s] == problem.number_of(cell)
+            actions.append(_last_best(np.where(leads_there, self.q[s, column], -np.inf)))
+            taken = problem.step(s, u, actions[-1])
+            column = column if taken.u == u else -1  # an option is kept until its state is left
+            s, u = taken.s, taken.u
+            if not taken.is_live:
+                break
+        return actions
+
+    def _column(self, s: int, u: int) -> int:
+        """Return the column of values that acts in a cell and state: that of the state, or of the best option."""
+        if self.controller is None:
+            return u
+        first = self.more["first_option"]
+        return int(first[u]) + _last_best(self.controller[s, int(first[u]) : int(first[u + 1])])
 
     @property
     def greedy_length(self) -> float | None:
@@ -124,3 +156,25 @@ class Run:
     def solved(self) -> bool:
         """Whether the greedy policy takes a shortest path in every task, from every start."""
         return self.greedy_lengths == self.shortest
+
+
+def acts_by_state(algo: str) -> bool:
+    """Say whether what a learner does depends on cell and machine state alone, or on the option that is best there.
+
+    >>> [acts_by_state(name) for name in ("crm", "hrm", "coupled")]
+    [True, True, False]
+    """
+    return algo == "hrm" or registry.find(algo).per_state
+
+
+def check_acts_by_state(algo: str) -> None:
+    """Refuse a learner that tells no action for a cell and a machine state."""
+    if not acts_by_state(algo):
+        raise ConfigError(
+            f"{algo} keeps no values per machine state, so it tells no move for one; take another learner, such as crm"
+        )
+
+
+def _last_best(values: Array) -> int:
+    """Return the best index; ties go to the last, as in roll-outs."""
+    return len(values) - 1 - int(values[::-1].argmax())

@@ -57,10 +57,17 @@ class _Stage(NamedTuple):
         return self.size[1] - 2 * LINE - 2 * GAP
 
 
-def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds: int = 120) -> None:
+def save_episode(
+    problem: Problem,
+    path: Sequence[Cell],
+    out: Path,
+    milliseconds: int = 120,
+    actions: Sequence[int] | None = None,
+) -> None:
     """Write an episode as an animated GIF, a frame per step.
 
-    A path that goes round in circles is shown until the first cell and machine state that it comes back to.
+    A path that goes round in circles is shown until the first cell and machine state that it comes back to. `actions`
+    are those of the path, for worlds where cells alone do not tell them: `Run.path_actions`.
 
     Raises
     ------
@@ -71,7 +78,7 @@ def save_episode(problem: Problem, path: Sequence[Cell], out: Path, milliseconds
         from PIL import Image
     except ImportError:
         raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
-    moments, remark = _shown(list(retrace(problem, path)))
+    moments, remark = _shown(list(retrace(problem, path, 0, actions)))
     machine = problem.machines[0]
     stage, graph = _set_up(problem.grid, machine)
     frames = []

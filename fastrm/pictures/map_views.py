@@ -92,8 +92,10 @@ def draw_objects(axis: Axes, grid: GridMap, side: float, starts: Sequence[Cell] 
     marked, _ = starts_to_mark(grid.starts if starts is None else starts)
     rows, columns = [row for row, _ in marked], [column for _, column in marked]
     for colour, thick in (("white", 2.6), ("0.25", 1.2)):
-        look = {"color": colour, "markersize": size * 0.6, "markeredgewidth": thick}
-        axis.plot(columns, rows, marker="x", linestyle="", zorder=3, **look)
+        axis.plot(
+            columns, rows, marker="x", linestyle="", color=colour, markersize=size * 0.6, markeredgewidth=thick,
+            zorder=3,
+        )  # fmt: skip
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for row, column in cells:
             axis.text(

@@ -186,7 +186,7 @@ def _read(problem: Problem, run: Run) -> _Learned:
     paths: dict[int, list[list[Cell]]] = {}
     for number, path in enumerate(run.greedy_paths):
         u_before = -1
-        for moment in retrace(problem, path, number):
+        for moment in retrace(problem, path, number, run.path_actions(problem, number)):
             if moment.state != u_before:  # the last step in a state leads to where the next one's part begins
                 if u_before >= 0:
                     paths[u_before][-1].append(moment.cell)

@@ -1,6 +1,7 @@
 """Worlds given by tables: learners equal the oracle there, and known worlds have their known values."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import fastrm
+from fastrm.errors import ConfigError
 from fastrm.learners import Batch, registry
+from fastrm.problems import retrace
 
 import naive
 from compare import assert_equal
@@ -198,3 +201,19 @@ def test_a_world_is_saved_and_read_back_and_its_features_are_read(tmp_path):
     (tmp_path / "bad.json").write_text('{"next_s": [[0, 1], [1, 0]], "labels": {"a": [[0, 9]]}}')
     with pytest.raises(fastrm.MapError, match=r"bad\.json: labels: \(0, 9\)"):
         fastrm.TableWorld.load(tmp_path / "bad.json")
+
+
+def test_labels_of_moves_are_told_by_the_action_taken_not_by_the_cells():
+    """Both actions lead from cell 0 to 1, and only the second is a `pick`."""
+    world = fastrm.TableWorld([[1, 1], [2, 0], [2, 2]], {(0, 1): "pick", (1, 0): "end"})
+    text = "start u\nsuccess done\nu -> v when pick reward 1\nu -> u otherwise\nv -> done when end reward 1\n"
+    problem = fastrm.compile(world, fastrm.RewardMachine.parse(text + "v -> v otherwise\n"))
+    for algo in ("crm", "hrm", "double-q"):
+        run = fastrm.train(problem, algo, steps=3000, q_init=1.0)
+        assert run.greedy_path == (0, 1, 2) and run.path_actions(problem) == [1, 0]
+        assert [run.next_action(problem, 0, 0), run.next_action(problem, 1, 1)] == [1, 0]
+    for actions in (None, [1, 0]):
+        moments = list(retrace(problem, run.greedy_path, actions=actions))
+        assert [moment.label for moment in moments] == ["", "pick", "end"] and moments[-1].success
+    with pytest.raises(ConfigError, match="coupled keeps no values per machine state"):
+        replace(run, algo="coupled").next_action(problem, 0, 0)
