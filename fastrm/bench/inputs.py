@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fastrm.bench.console import add_learner_file
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError, shown
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
-from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid
+from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid, layout_of
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -53,14 +53,29 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def add_start(parser: argparse.ArgumentParser) -> None:
     """Add where episodes begin."""
     parser.add_argument(
-        "--start", type=_start, metavar="WHERE", help="where episodes begin: anywhere, or a cell such as 3,4"
+        "--start",
+        type=_start,
+        metavar="WHERE",
+        help="where episodes begin: anywhere, or a cell such as 3,4; in a world without a layout its number",
     )
 
 
-def _start(text: str) -> str | tuple[int, int]:
-    """Read row and column; what is no pair of numbers may be a word."""
+def _start(text: str) -> str | int | tuple[int, int]:
+    """Read row and column, or the number of a cell; what is neither may be a word."""
     row, _, column = text.partition(",")
-    return (int(row), int(column)) if row.strip().isdigit() and column.strip().isdigit() else text
+    if text.strip().isdecimal():
+        return int(text)
+    return (int(row), int(column)) if row.strip().isdecimal() and column.strip().isdecimal() else text
+
+
+def check_start(world: GridMap | TableWorld, start: object) -> None:
+    """Refuse what no cell of a world is written like."""
+    by_number = layout_of(world) is None
+    fits = start is None or start == "anywhere" or isinstance(start, int if by_number else tuple)
+    if not fits:
+        said = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))
+        cells = "the number of a cell, such as 3" if by_number else "row and column of a cell, such as 1,2"
+        raise ConfigError(f"--start {printable(str(said))}: must be 'anywhere', or {cells}")
 
 
 def add_gamma(parser: argparse.ArgumentParser) -> None:
@@ -108,6 +123,7 @@ def compiled(arguments: argparse.Namespace) -> Problem | WaterProblem:
         if arguments.metric != "manhattan" or arguments.slip or arguments.start is not None:
             raise ConfigError("--metric, --slip, --start: are for maps; Water world has its own start and distances")
         return compile(world, machine, arguments.profile)
+    check_start(world, arguments.start)
     return compile(world, machine, arguments.profile, arguments.metric, slip=arguments.slip, start=arguments.start)
 
 

@@ -15,7 +15,7 @@ from fastrm.bench.water_world import play_water
 from fastrm.checks import check_choice
 from fastrm.learners import registry
 from fastrm.problems import Problem, WaterProblem
-from fastrm.worlds import DOWN, LEFT, RIGHT, UP
+from fastrm.worlds import DOWN, LEFT, RIGHT, UP, GridMap, layout_of
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -27,6 +27,8 @@ KEYS = {
 }
 """Letters, and the arrow keys as terminals send them."""
 HELP = "arrow keys (or w a s d, or h j k l) move; r begins again; q leaves"
+NUMBERED = "0123456789bcefij"
+"""Keys of up to 16 actions that are no moves on a grid, by number; g, q and r mean something else."""
 HELP_LEARNED = "; g makes the learned move"
 CLEAR = "\x1b[2J\x1b[H"
 
@@ -68,7 +70,8 @@ def play(
     from fastrm.pictures import show
     from fastrm.problems import Episode, slide
 
-    random = np.random.default_rng(0)
+    random, (keys, told) = np.random.default_rng(0), keys_of(problem)
+    grid = layout_of(problem.terrain.world)
 
     def begin() -> Episode:
         starts = problem.tables.starts
@@ -76,21 +79,31 @@ def play(
 
     episode, total = begin(), 0.0
     while True:
-        write(clear + show(problem.grid, *episode.cell))
+        write(clear + (show(grid, *episode.cell) if grid else f"cell {episode.cell}\n"))
         state = episode.end or episode.state
         said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
         write(f"state {state}   {said}\n")
         over = f"the episode is over: {'success' if episode.success else 'failure'}; r begins again; q leaves\n"
-        write(over if episode.terminated else f"{HELP}{HELP_LEARNED if trained else ''}\n")
+        write(over if episode.terminated else f"{told}{HELP_LEARNED if trained else ''}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return
         if key == "r":
             episode, total = begin(), 0.0
-        elif (key in KEYS or (key == "g" and trained)) and not episode.terminated:
-            action = KEYS[key] if key in KEYS or trained is None else trained.next_action(problem, episode.s, episode.u)
+        elif (key in keys or (key == "g" and trained)) and not episode.terminated:
+            action = keys[key] if key in keys or trained is None else trained.next_action(problem, episode.s, episode.u)
             episode.step(int(slide(problem, np.array(action), random)))
             total += episode.reward
+
+
+def keys_of(problem: Problem) -> tuple[dict[str, int], str]:
+    """Return which key makes which move, and how to say so: arrows on a map, in other worlds a key per action."""
+    if isinstance(problem.terrain.world, GridMap):
+        return KEYS, HELP
+    names = problem.terrain.actions
+    keys = dict(zip(NUMBERED, range(len(names)), strict=False))
+    told = ", ".join(key if names[a] == f"action {a}" else f"{key} {names[a]}" for key, a in keys.items())
+    return keys, f"keys make moves: {told}; r begins again; q leaves"
 
 
 @contextmanager

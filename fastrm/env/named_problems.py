@@ -14,7 +14,7 @@ from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
 from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, check_problem, compile
-from fastrm.worlds import GridMap, find_grid
+from fastrm.worlds import GridMap, TableWorld, find_grid
 
 OFFICE_TASK = """
 name    coffee and mail to the office
@@ -45,9 +45,9 @@ SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, *COMPILE_SETTI
 def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     """Return a compiled problem, or compile a map and a machine as people name them.
 
-    Settings are ``grid`` (a map, a map file, or a setup such as ``2a2b2c``, placed by ``size`` and ``map_seed``),
-    ``machine`` (a machine, a list of them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with
-    ``terminal_reward`` and ``closer``), ``profile``, ``metric``, ``slip``, ``start`` and ``gamma`` (of
+    Settings are ``grid`` (a map or world, its file, or a setup such as ``2a2b2c``, placed by ``size`` and
+    ``map_seed``), ``machine`` (a machine, a list of them, a machine file, or a task such as ``a-b-c`` in a ``kind``,
+    with ``terminal_reward`` and ``closer``), ``profile``, ``metric``, ``slip``, ``start`` and ``gamma`` (of
     potentials).
     """
     for name in settings:
@@ -58,7 +58,7 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
             raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
         return problem
     grid, machine = settings.get("grid", "2a2b2c"), settings.get("machine", "a-b-c")
-    if isinstance(grid, GridMap):
+    if isinstance(grid, GridMap | TableWorld):
         _refuse(settings, GRID_SETTINGS, "grid")
     else:
         grid = find_grid(grid, size=settings.get("size"), seed=settings.get("map_seed"))

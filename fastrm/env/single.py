@@ -3,8 +3,8 @@
 An observation is a pair (cell, machine state), numbered as in the compiled problem; machine state ``n_u`` stands for
 every terminal. An episode is *terminated* when the machine reaches a terminal, and *truncated* after `episode_limit`
 steps; both can be true of one step. With ``slip`` a move goes sideways now and then, drawn from the environment's
-generator. ``info`` says what stands on the cell (``labels``) and which state the machine is
-in (``rm_state``).
+generator. ``info`` says what holds after the move (``labels``: the object on the cell, or the labels of a
+`TableWorld`), and which state the machine is in (``rm_state``).
 
 >>> import gymnasium
 >>> import fastrm.env  # makes the names known; or gymnasium.make("fastrm.env:fastrm/Craft-v0")
@@ -27,6 +27,7 @@ from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels.contracts import LIVE
 from fastrm.pictures import paint, show
 from fastrm.problems import Episode, Problem, slide
+from fastrm.worlds import layout_of
 
 try:
     import gymnasium
@@ -68,6 +69,11 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
             not isinstance(render_mode, str) or render_mode not in self.metadata["render_modes"]
         ):
             raise ConfigError(f"render_mode={shown(render_mode)}: must be ansi or rgb_array")
+        if render_mode is not None and layout_of(self.problem.terrain.world) is None:
+            raise ConfigError(
+                f"render_mode={shown(render_mode)}: {self.problem.source} has no layout, so it cannot be drawn; give "
+                "layout to TableWorld, or leave render_mode out"
+            )
         self.episode_limit, self.counterfactuals, self.render_mode = episode_limit, counterfactuals, render_mode
         tables = self.problem.tables
         self.observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
@@ -116,9 +122,9 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
 
     def render(self) -> Any:
         """Return the map with the agent, as text or as an image."""
-        row, column = self._episode.cell
-        shown = {"ansi": show, "rgb_array": paint}.get(self.render_mode or "")
-        return None if shown is None else shown(self.problem.grid, row, column)
+        if self.render_mode is None:
+            return None
+        return {"ansi": show, "rgb_array": paint}[self.render_mode](self.problem.grid, *self._episode.cell)
 
 
 def counterfactuals_of(problem: Problem, event: int) -> dict[str, Array]:

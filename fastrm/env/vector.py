@@ -26,7 +26,8 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
     """Many agents on one problem, moved by a kernel; the same transitions as so many `RewardMachineEnv` in a row.
 
     An environment whose episode ended is set back on the next step, which ignores its action. ``info`` holds arrays:
-    the machine state (``rm_state``) and the ASCII code of the object stood on, 0 for none (``labels``).
+    the machine state (``rm_state``) and the ASCII code of the object stood on, 0 for none (``labels``). In a
+    `TableWorld` ``labels`` has a bit for each label that holds after the move, in alphabetical order.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -44,6 +45,7 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
         self._label_of = _label_codes(self.problem.terrain)
+        self._label = np.zeros(num_envs, dtype=self._label_of.dtype)
         self._first = tables.first_u.astype(np.int64)
         self._episode = np.zeros(num_envs, dtype=np.int64)
         self._s, self._u, self._t, self._event = (np.zeros(num_envs, dtype=np.int64) for _ in range(4))
@@ -67,7 +69,8 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self._episode[mask] += 1
         self._s[mask] = draw_starts(self.problem, given.get("start"), int(mask.sum()), self.np_random)
         self._t[mask], self._over[mask] = 0, 0
-        return self._observations(), self._infos(~mask)
+        self._label[mask] = 0
+        return self._observations(), self._infos()
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Move every agent."""
@@ -80,29 +83,39 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         self._episode += begins
         next_first = self._first[(self._episode - 1) % len(self._first)]
         next_s = np.zeros(self.num_envs, dtype=np.int64)
+        before = self._s.copy()
         next_s[begins] = draw_starts(self.problem, None, int(begins.sum()), self.np_random)
         reward, ends, cut = np.empty(self.num_envs), *(np.empty(self.num_envs, dtype=np.bool_) for _ in range(2))
         environments.step(
             self.problem.tables, self.episode_limit, chosen, self._s, self._u, next_s, next_first, self._t, self._over,
             reward, ends, cut, self._event,
         )  # fmt: skip
-        return self._observations(), reward, ends, cut, self._infos(self._event >= 0)
+        codes = self._label_of[self._s] if self._label_of.ndim == 1 else self._label_of[before, chosen]
+        self._label = np.where(self._event >= 0, codes, 0).astype(codes.dtype)
+        return self._observations(), reward, ends, cut, self._infos()
 
     def _observations(self) -> Array:
         return np.stack([self._s, self._u], axis=1)
 
-    def _infos(self, moved: Array) -> dict[str, Any]:
-        return {"rm_state": self._u.copy(), "labels": np.where(moved, self._label_of[self._s], 0)}
+    def _infos(self) -> dict[str, Any]:
+        return {"rm_state": self._u.copy(), "labels": self._label.copy()}
 
 
 def _label_codes(terrain: Terrain) -> Array:
-    """Return what holds in every cell as a number, 0 for nothing: the ASCII code of an object, or a bit per label."""
-    codes = np.zeros(len(terrain.cells), dtype=np.uint64)
-    for k, name in enumerate(terrain.propositions):
-        held = terrain.holds(name)
-        if held.ndim == 1:
-            codes[held] |= np.uint64(ord(name) if isinstance(terrain.world, GridMap) else 1 << k)
-    return codes.astype(np.uint8) if isinstance(terrain.world, GridMap) else codes
+    """Return what holds as a number, 0 for nothing: the ASCII code of an object, or a bit per label of a world.
+
+    It belongs to a cell, ``[n_s]``, or where labels do to a move, ``[n_s, n_a]``.
+    """
+    is_grid, names = isinstance(terrain.world, GridMap), terrain.propositions
+    if not is_grid and len(names) > 64:
+        raise ConfigError(
+            f"{terrain.source}: a vector environment tells 64 labels, and this world has {len(names)}; step one "
+            "environment at a time, or remove labels that the machine does not read"
+        )
+    codes = np.zeros(terrain.holds(names[0]).shape if names else len(terrain.cells), dtype=np.uint64)
+    for k, name in enumerate(names):
+        codes[terrain.holds(name)] |= np.uint64(ord(name) if is_grid else 1 << k)
+    return codes.astype(np.uint8) if is_grid else codes
 
 
 def make_craft_vector(**settings: Any) -> RewardMachineVectorEnv:

@@ -9,7 +9,8 @@ from fastrm.checks import is_plain
 from fastrm.errors import did_you_mean, shown
 from fastrm.machines.automaton import reached_from
 from fastrm.machines.language.draft import Draft, Edge, describe
-from fastrm.machines.language.expressions import RESERVED, Otherwise, leaves
+from fastrm.machines.language.expressions import Otherwise, leaves
+from fastrm.worlds import RESERVED
 
 MAX_STATE_NAME = 200
 

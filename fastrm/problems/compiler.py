@@ -75,7 +75,7 @@ def compile(
         Discount of potentials, for environments; learners and solvers put in their own.
     start : "anywhere", cell or list of cells, optional
         Where episodes begin, instead of the cells that the map marks; see `Problem.starts`. ``"anywhere"`` means all
-        cells within reach that hold no object.
+        cells within reach that hold no object, and in a `TableWorld` every cell; without a layout cells are numbers.
 
     Returns
     -------

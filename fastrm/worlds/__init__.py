@@ -6,6 +6,7 @@ from fastrm.worlds.moves import ACTIONS, DOWN, LEFT, OFFSETS, RIGHT, UP, flat_of
 from fastrm.worlds.named_maps import find_grid, generate_grid
 from fastrm.worlds.recipes import parse_recipe
 from fastrm.worlds.table import (
+    RESERVED,
     TableWorld,
     check_layout_of,
     count_starts,
@@ -38,8 +39,8 @@ from fastrm.worlds.water import (
 
 __all__ = [
     "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "COLOURS", "DOWN", "FASTEST", "FLOOR", "FLOOR_TOO", "LEFT",
-    "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "RIGHT", "START", "UP", "WALL", "WATER_ACTIONS", "WATER_LIMIT",
-    "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld", "check_layout_of", "count_starts", "find_grid",
-    "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe", "read_world",
+    "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "RESERVED", "RIGHT", "START", "UP", "WALL", "WATER_ACTIONS",
+    "WATER_LIMIT", "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld", "check_layout_of", "count_starts",
+    "find_grid", "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe", "read_world",
     "split_object", "write_world",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Worlds given by tables: learners equal the oracle there, and known worlds have their known values."""
 
+import json
 import random
 from dataclasses import replace
 
@@ -9,7 +10,11 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import fastrm
-from fastrm.errors import ConfigError
+from fastrm import pictures
+from fastrm.bench.__main__ import main
+from fastrm.bench.play import play
+from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
+from fastrm.errors import ConfigError, FastrmError, MapError
 from fastrm.learners import Batch, registry
 from fastrm.problems import retrace
 
@@ -157,10 +162,10 @@ RING = [[1, 2], [2, 0], [0, 1]]
         ({"next_s": [[1, 2], [2, 7], [0, 1]]}, "action 1 leads from cell 1 to 7"),
         ({"next_s": [[1, 2], [2]]}, "next_s: rows differ in length"),
         ({"next_s": [[0], [0]]}, "2 cells and 1 actions; up to"),
-        ({"next_s": [[0.5, 1]]}, "next_s: must be whole numbers"),
+        ({"next_s": [[0.5, 1]]}, "action 0 leads from cell 0 to 0.5: must be a whole number"),
         ({"labels": [{"a"}, set()]}, r"labels: must be one collection of names per cell \(3\)"),
-        ({"labels": {5: "a"}}, "labels: 5: must be cells, each below 3"),
-        ({"labels": {(0, 2): "a"}}, r"labels: \(0, 2\): must be pairs of cell and action, each below 3 and 2"),
+        ({"labels": {5: "a"}}, "labels: 5: must be a cell, below 3"),
+        ({"labels": {(0, 2): "a"}}, r"labels: \(0, 2\): must be a pair of cell and action, below 3 and 2"),
         ({"labels": {0: "a b"}}, "labels: 'a b' at 0: must be a name such as gold"),
         ({"next_s": [[0, 1], [1, 0], [2, 2]], "labels": {2: "a"}}, "labels: no way leads from the start to 'a'"),
         ({"start": 3}, "start=3: must be 'anywhere', or one or several cells 0 to 2"),
@@ -181,8 +186,8 @@ def test_what_a_table_cannot_answer_is_refused_in_one_line(tmp_path):
     problem = fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("a"))
     with pytest.raises(fastrm.MapError, match="this world has no layout, so it cannot be drawn"):
         fastrm.train(problem, steps=1000).plot(problem)
-    with pytest.raises(fastrm.ConfigError, match="a TableWorld has its own; give start to TableWorld"):
-        fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("a"), start="anywhere")
+    with pytest.raises(fastrm.MapError, match="start=7: must be 'anywhere', or one or several cells 0 to 2"):
+        fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("a"), start=7)
     with pytest.raises(fastrm.MachineError, match="this world offers a"):
         fastrm.compile(fastrm.TableWorld(RING, {2: "a"}), fastrm.task("b"))
 
@@ -217,3 +222,88 @@ def test_labels_of_moves_are_told_by_the_action_taken_not_by_the_cells():
         assert [moment.label for moment in moments] == ["", "pick", "end"] and moments[-1].success
     with pytest.raises(ConfigError, match="coupled keeps no values per machine state"):
         replace(run, algo="coupled").next_action(problem, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"labels": [[[1], 2]]}, "labels: 'a' at [[1], 2]: must be a cell, or a cell and an action"),
+        ({"labels": [{}]}, "labels: 'a' at {}: must be a cell"),
+        ({"features": [1]}, "features=[1]: must be a table"),
+        ({"features": {"f": [[1], [1, 2]]}}, "features: f: must be a whole number from 0 per cell (3)"),
+        ({"features": {"when": [1, 2, 3]}}, "features: 'when': is a word of machines"),
+        ({"layout": 3}, "layout=3: must be the text of a map"),
+        ({"next_s": [[1, 1], [2, None], [2, 2]]}, "action 1 leads from cell 1 to None: must be a whole number"),
+        ({"next_s": [[1, 1], [2, float("nan")], [2, 2]]}, "action 1 leads from cell 1 to nan"),
+        ({"labels": [0], "next_s": [[1, 1], [2, 1], [2, 2]]}, "no way leads from the start to 'a' at 0"),
+    ],
+)
+def test_a_table_that_is_not_one_is_refused_in_a_line(given, message):
+    told = {"next_s": [[1, 1], [2, 0], [2, 2]], "labels": [1]} | given
+    told["labels"] = {"a": told["labels"]}
+    with pytest.raises(MapError) as caught:
+        fastrm.TableWorld.from_json(json.dumps(told))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_labels_files_and_equality_of_worlds(tmp_path):
+    moves = [[1, 1], [2, 0], [2, 2]]
+    with pytest.raises(MapError, match="labels: 'true' at 1: is a word of machines"):
+        fastrm.TableWorld(moves, {1: "true"})
+    with pytest.raises(MapError, match=r"0 is a cell and \(0, 1\) a cell with an action"):
+        fastrm.TableWorld(moves, {0: "x", (0, 1): "y"})
+    world = fastrm.TableWorld(moves, {1: "a"})
+    with pytest.raises(MapError, match="cannot be written: No such file"):
+        world.save(tmp_path / "missing" / "w.json")
+    world.save(tmp_path / "w.json")
+    again = fastrm.TableWorld.load(tmp_path / "w.json")
+    assert again == world and hash(again) == hash(world) and again.source != world.source
+    assert world != fastrm.TableWorld(moves, {2: "a"}) and world != 3
+
+
+CIRCLE = fastrm.TableWorld([[(s + 1) % 5, (s - 1) % 5, s] for s in range(5)], {3: "gold"}, names=["on", "back", "stay"])
+GOLD = fastrm.RewardMachine.parse("start u\nsuccess done\nu -> done when gold reward 1\nu -> u otherwise reward 0")
+
+
+def test_starts_of_a_world_can_be_others_than_its_own():
+    assert fastrm.compile(CIRCLE, GOLD, start="anywhere").starts == (0, 1, 2, 3, 4)
+    assert fastrm.compile(CIRCLE, GOLD, start=[4, 2]).starts == (2, 4) and fastrm.compile(
+        CIRCLE, GOLD, start=1
+    ).shortest == (2,)
+    grid = fastrm.GridMap.parse("XXXXXXX\nXA    X\nXXXXXXX")
+    laid = fastrm.TableWorld(CIRCLE.next_s, {3: "gold"}, layout=grid)
+    assert fastrm.compile(laid, GOLD, start=(1, 2)).starts == ((1, 2),)
+    for world, start in ((CIRCLE, 9), (CIRCLE, (1, 2.0)), (laid, (9, 9)), (laid, [3.5]), (CIRCLE, "anywere")):
+        with pytest.raises(FastrmError, match="start="):
+            fastrm.compile(world, GOLD, start=start)
+
+
+def test_a_world_without_a_layout_in_environments_cards_games_and_commands(tmp_path, capsys):
+    env = RewardMachineEnv(grid=CIRCLE, machine=GOLD)
+    env.reset(seed=0)
+    assert env.render() is None and env.step(1)[4]["labels"] == ()
+    with pytest.raises(ConfigError, match="has no layout, so it cannot be drawn"):
+        RewardMachineEnv(grid=CIRCLE, machine=GOLD, render_mode="ansi")
+    by_move = fastrm.TableWorld([[1, 1], [0, 0]], {(0, 1): "pick", (1, 0): "gold"})
+    single, many = (kind(problem=fastrm.compile(by_move, GOLD)) for kind in (RewardMachineEnv, RewardMachineVectorEnv))
+    single.reset(seed=0), many.reset(seed=0)
+    for action in (0, 1, 1):
+        labels = single.step(action)[4]["labels"]
+        assert many.step([action])[4]["labels"].tolist() == [sum(1 << ["gold", "pick"].index(k) for k in labels)]
+    crowded = fastrm.TableWorld(CIRCLE.next_s, {3: ["gold", *(f"x{k}" for k in range(64))]})
+    with pytest.raises(ConfigError, match="tells 64 labels, and this world has 65"):
+        RewardMachineVectorEnv(grid=crowded, machine=GOLD)
+    assert "on, back, stay" in pictures.problem_card(fastrm.compile(CIRCLE, GOLD))
+    assert "shortest" in pictures.guarantee_card(fastrm.guarantee(fastrm.compile(CIRCLE, GOLD)))
+    said, keys = [], iter("17 q")
+    play(fastrm.compile(CIRCLE, GOLD), lambda: next(keys), said.append)
+    assert "keys make moves: 0 on, 1 back, 2 stay; r begins again; q leaves\n" in said and "cell 4\n" in said
+    CIRCLE.save(tmp_path / "ring.json")
+    (tmp_path / "gold.rm").write_text(GOLD.write())
+    names = [str(tmp_path / "ring.json"), str(tmp_path / "gold.rm")]
+    assert main(["check", *names, "--start", "anywhere"]) == 0 and "mean of 5 starts" in capsys.readouterr().out
+    assert main(["check", *names, "--start", "1"]) == 0 and "2 steps" in capsys.readouterr().out
+    assert main(["check", *names, "--start", "1,2"]) == 2
+    assert capsys.readouterr().err == "fastrm: --start 1,2: must be 'anywhere', or the number of a cell, such as 3\n"
+    assert main(["check", "1a", "a", "--size", "9", "--start", "2"]) == 2
+    assert "--start 2: must be 'anywhere', or row and column of a cell, such as 1,2" in capsys.readouterr().err

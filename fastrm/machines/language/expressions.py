@@ -40,8 +40,6 @@ _ROWS = (
 )  # fmt: skip
 FEATURES = {row.name: row for row in _ROWS}
 FOLDS: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum}
-RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
-
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip

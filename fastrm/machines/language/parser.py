@@ -23,7 +23,6 @@ from fastrm.machines.language.expressions import (
     COMPARE,
     FEATURES,
     FOLDS,
-    RESERVED,
     Binary,
     Chain,
     Expression,
@@ -38,6 +37,7 @@ from fastrm.machines.language.expressions import (
     write,
 )
 from fastrm.machines.language.tokens import Tokens
+from fastrm.worlds import RESERVED
 
 MAX_NAME = 40
 MAX_DEPTH = 30  # ten Python frames a level in the parser

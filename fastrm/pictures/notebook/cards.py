@@ -16,6 +16,7 @@ from fastrm.pictures.panels import value_text
 from fastrm.pictures.style import VERDICT_COLOURS
 from fastrm.problems import Problem
 from fastrm.results import Results
+from fastrm.worlds import GridMap, layout_of
 
 MOST_ROWS = 60
 """Rows of a table; the rest is counted."""
@@ -31,21 +32,22 @@ def problem_card(problem: Problem) -> str:
     """Show map, machines, and what is known of them without learning."""
     lengths = ", ".join("none" if length >= FAR else f"{length:g} steps" for length in problem.shortest[:MOST_MACHINES])
     more = len(problem.machines) - MOST_MACHINES
+    grid, several = layout_of(problem.terrain.world), len(problem.starts) > 1
     facts: list[tuple[str, object]] = [
-        ("map", f"{problem.grid.source}, {problem.grid.size[0]} x {problem.grid.size[1]}"),
+        ("map", f"{problem.source}, {grid.size[0]} x {grid.size[1]}") if grid else ("world", problem.source),
         ("cells", len(problem.terrain.cells)),
+        *([] if isinstance(problem.terrain.world, GridMap) else [("actions", ", ".join(problem.terrain.actions))]),
         ("machines", ", ".join(machine.name or machine.source for machine in problem.machines[:MOST_MACHINES])),
         ("machine states", problem.tables.n_u),
         ("events", len(problem.tables.reward)),
         ("shortest path", lengths),
     ]
-    facts += [("starts", starts_to_mark(problem.starts)[1] or "crosses on the map")] if len(problem.starts) > 1 else []
+    facts += [("starts", starts_to_mark(problem.starts)[1] or len(problem.starts))] if several else []
     facts += [("slip", f"{problem.slip:g}")] if problem.slip else []
     facts += [("not shown", f"{more} more machines")] if more > 0 else []
     machines = [machine_svg(machine) or "" for machine in problem.machines[:MOST_MACHINES]]
-    return _card(
-        "Problem", map_svg(problem.grid, side=SIDE, starts=problem.starts), "<br/>".join([*machines, _facts(facts)])
-    )
+    drawing = map_svg(grid, side=SIDE, starts=problem.starts) if grid else None
+    return _card("Problem", drawing, "<br/>".join([*machines, _facts(facts)]))
 
 
 def run_card(run: Run) -> str:
@@ -68,6 +70,7 @@ def run_card(run: Run) -> str:
 def guarantee_card(verdict: Guarantee) -> str:
     """Show the verdict, its numbers, and the way of an optimal policy on the map."""
     witness, solution = verdict.witness, verdict.solution
+    grid = layout_of(solution.problem.terrain.world)
     optimal = "never completes the task" if verdict.length is None else _steps(verdict.length)
     facts: list[tuple[str, object]] = [
         ("gamma", f"{solution.gamma:g}"),
@@ -76,14 +79,14 @@ def guarantee_card(verdict: Guarantee) -> str:
     ]
     lines = "line: optimal policy; dotted: shortest path"
     if witness.leaves_at is not None:
-        row, column = witness.leaves_at
-        facts.append(("leaves it at", f"row {row}, column {column}, machine state {witness.state}"))
+        where = "row {}, column {}".format(*witness.leaves_at) if grid else f"cell {witness.leaves_at}"
+        facts.append(("leaves it at", f"{where}, machine state {witness.state}"))
         lines += "; ring: where it leaves the shortest paths"
     facts += [("it repeats", f"{len(witness.loop)} cells for ever")] if witness.loop else []
     facts += [("no verdict", verdict.reason)] if verdict.reason else []
-    drawing = map_svg(
-        solution.problem.grid, witness.path, witness.shortest_path, witness.leaves_at, SIDE, solution.problem.starts
-    )
+    starts = solution.problem.starts
+    way = witness.path, witness.shortest_path, witness.leaves_at
+    drawing = map_svg(grid, *way, side=SIDE, starts=starts) if grid else None
     colour = VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
     heading = f'<span style="color:{colour}">{_text(verdict.verdict)}</span>'
     return _card(heading, _facts(facts) + (f"<small>{lines}</small>" if drawing else ""), drawing)

@@ -14,8 +14,9 @@ from fastrm.kernels import distances
 from fastrm.worlds import Cell, GridMap, TableWorld
 
 ANYWHERE = "anywhere"
-Start = str | Cell | Sequence[Cell] | None
-"""Where episodes begin: in one of the cells that a map marks, "anywhere" on its floor, or in cells given instead."""
+Start = str | int | Cell | Sequence[Cell] | Sequence[int] | None
+"""Where episodes begin: in one of the cells that a map marks, "anywhere" on its floor, or in cells given instead; cells
+of a world without a layout are numbers."""
 Metric = Literal["manhattan", "geodesic"]
 METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
 

@@ -22,12 +22,13 @@ class TableTerrain(Terrain):
 
     @classmethod
     def survey(cls, world: TableWorld, start: Start = None) -> TableTerrain:
-        """Take over the tables of a world; distances are steps, whatever the metric of maps."""
+        """Take over the tables of a world; distances are steps, whatever the metric of maps.
+
+        `start` replaces the world's own: "anywhere" for every cell, or cells as `Problem.starts` gives them.
+        """
         cells = np.arange(world.n_cells)[:, None] if world.layout is None else np.array(world.layout.floor)
-        terrain = cls(world, "geodesic", cells.astype(np.int32), world.next_s, world.starts)
-        if start is not None:
-            raise ConfigError(f"start={shown(start)}: a TableWorld has its own; give start to TableWorld")
-        return terrain
+        starts = world.starts if start is None else _starts(world, start)
+        return cls(world, "geodesic", cells.astype(np.int32), world.next_s, starts)
 
     @property
     def table(self) -> TableWorld:
@@ -109,3 +110,22 @@ class TableTerrain(Terrain):
         """All moves, sorted by where they lead, and where those into each cell begin."""
         moves = np.argsort(self.next_s, axis=None, kind="stable")
         return moves, np.searchsorted(self.next_s.reshape(-1)[moves], np.arange(len(self.cells) + 1))
+
+
+def _starts(world: TableWorld, start: object) -> Array:
+    """Return the numbers of cells: "anywhere", numbers, or where there is a layout rows and columns."""
+    if world.layout is None or isinstance(start, str | int):
+        return world.read_starts(start)
+    cells = [start] if isinstance(start, tuple) and len(start) == 2 and isinstance(start[0], int) else start
+    if not isinstance(cells, list | tuple) or not cells:
+        raise ConfigError(f"start={shown(start)}: must be 'anywhere', a cell such as (1, 2), or a list of cells")
+    number = {cell: s for s, cell in enumerate(world.layout.floor)}
+    found = []
+    for cell in cells:
+        try:
+            found.append(number[tuple(cell)])
+        except (KeyError, TypeError):
+            raise ConfigError(
+                f"start={shown(cell)}: is no floor cell of {world.source}; give row and column of one"
+            ) from None
+    return np.unique(found).astype(np.uint32)

@@ -7,8 +7,7 @@ features of its own. Cells are numbered from 0; nothing else is known of them un
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,16 +17,14 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_known
 from fastrm.errors import MapError, printable, shown
-from fastrm.textfile import read_text
+from fastrm.textfile import check_path, read_text
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.moves import MOST_ACTIONS
-from fastrm.worlds.tiles import START
+from fastrm.worlds.table.labels import Labels, check_name, is_below, read_labels
 
-Labels = Sequence[Any] | Mapping[Any, Any]
-"""What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_CELLS = 10_000_000
+MOST_TOLD = 8
+"""Labels that are named one by one."""
 
 
 class TableWorld:
@@ -40,9 +37,10 @@ class TableWorld:
     labels : sequence or mapping
         The propositions that hold after a move: a set of names per cell, for moves *into* it, or a list of sets per
         cell, one per action, for moves *out of* it. A mapping names only cells, or pairs of cell and action, where
-        something holds.
+        something holds. Names are words such as ``gold``, but no words of machines such as ``when``.
     start : int, sequence of int, or "anywhere"
         Where episodes begin; of several cells every episode begins in one, each as likely as the others.
+        ``"anywhere"`` means every cell.
     features : mapping of str to sequence of int
         A whole number from 0 per cell, which machines read as ``d(name)``; `closer(name)` says that it fell. Without
         one, ``d(x)`` counts the steps to the nearest cell, or move, where proposition x holds.
@@ -85,14 +83,19 @@ class TableWorld:
         self.source = source
         self.next_s = self._moves(next_s)
         self.n_cells, self.n_actions = self.next_s.shape
-        self.marks = self._marks(labels)
-        self.starts = self._starts(start)
+        self.marks = read_labels(labels, (self.n_cells, self.n_actions), self._fault)
+        self.starts = self.read_starts(start)
+        if not isinstance(features or {}, Mapping):
+            raise self._fault(f"features={shown(features)}: must be a table of columns, a name for each")
         self.features = {name: self._feature(name, column) for name, column in (features or {}).items()}
         self.names = self._names(names)
         self.layout = self._layout(layout)
         for name, marks in self.marks.items():
             if not (marks[self.next_s] if marks.ndim == 1 else marks)[self.within_reach].any():
-                raise self._fault(f"labels: no way leads from the start to {shown(name)}; open one, or remove it")
+                raise self._fault(
+                    f"labels: no way leads from the start to {shown(name)} at {shown(_first(marks))}; open one, or "
+                    "remove it"
+                )
 
     def _fault(self, message: str) -> MapError:
         return MapError(f"{self.source}: {message}")
@@ -102,6 +105,14 @@ class TableWorld:
             given = np.asarray(next_s)
         except ValueError:
             raise self._fault("next_s: rows differ in length; give a number per cell and action") from None
+        if given.ndim == 2 and given.dtype.kind in "Of":
+            for s, a in np.ndindex(given.shape):
+                there = given.item(s, a)
+                if not isinstance(there, int | np.integer) and not (isinstance(there, float) and there.is_integer()):
+                    raise self._fault(
+                        f"next_s: action {a} leads from cell {s} to {shown(there)}: must be a whole number; a move "
+                        "that is not possible leads to the cell itself"
+                    )
         if given.ndim != 2 or given.dtype.kind not in "iu" or not len(given):
             raise self._fault("next_s: must be whole numbers, [cells, actions]")
         if not 2 <= given.shape[1] <= MOST_ACTIONS or len(given) > MOST_CELLS:
@@ -120,57 +131,24 @@ class TableWorld:
         table.flags.writeable = False
         return table
 
-    def _marks(self, labels: Labels) -> dict[str, Array]:
-        """Return per proposition, in alphabetical order, the cells or moves where it holds."""
-        if not isinstance(labels, Mapping):
-            if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != self.n_cells:
-                raise self._fault(f"labels: must be one collection of names per cell ({self.n_cells}), or a table")
-            labels = dict(self._listed(labels))
-        by_move = any(isinstance(key, tuple) for key in labels)
-        found: dict[str, Array] = {}
-        for key, named in labels.items():
-            place = self._place(key, by_move)
-            for name in [named] if isinstance(named, str) else named if isinstance(named, Collection) else [named]:
-                if not isinstance(name, str) or not NAME.fullmatch(name):
-                    raise self._fault(f"labels: {shown(name)} at {key}: must be a name such as gold")
-                shape = self.next_s.shape if by_move else self.n_cells
-                found.setdefault(name, np.zeros(shape, dtype=np.bool_))[place] = True
-        return dict(sorted(found.items()))
-
-    def _listed(self, labels: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
-        """Yield a list of labels as a table; a list in the place of a cell's names has its actions' names."""
-        if not any(isinstance(named, list) for named in labels):
-            yield from enumerate(labels)
-            return
-        for s, row in enumerate(labels):
-            if not isinstance(row, list) or len(row) != self.n_actions:
-                raise self._fault(f"labels: cell {s}: must be a list of {self.n_actions} sets of names, one per action")
-            for a, named in enumerate(row):
-                yield (s, a), named
-
-    def _place(self, key: Any, by_move: bool) -> Any:
-        numbers = key if isinstance(key, tuple) else (key,)
-        bounds = self.next_s.shape if by_move else (self.n_cells,)
-        if len(numbers) != len(bounds) or not all(_is_below(k, n) for k, n in zip(numbers, bounds, strict=True)):
-            wanted = "pairs of cell and action" if by_move else "cells"
-            raise self._fault(f"labels: {shown(key)}: must be {wanted}, each below {' and '.join(map(str, bounds))}")
-        return numbers if by_move else numbers[0]
-
-    def _starts(self, start: int | Sequence[int] | str) -> Array:
+    def read_starts(self, start: object) -> Array:
+        """Return the numbers of start cells given as to `TableWorld`."""
         if isinstance(start, str) and start == "anywhere":
             return np.arange(self.n_cells, dtype=np.uint32)
-        cells = list(start) if isinstance(start, list | tuple | range | np.ndarray) else [start]
+        cells: list[Any] = list(start) if isinstance(start, list | tuple | range | np.ndarray) else [start]
         for cell in cells or [None]:
-            if not _is_below(cell, self.n_cells):
+            if not is_below(cell, self.n_cells):
                 raise self._fault(
                     f"start={shown(start)}: must be 'anywhere', or one or several cells 0 to {self.n_cells - 1}"
                 )
         return np.unique(cells).astype(np.uint32)
 
     def _feature(self, name: str, column: Any) -> Array:
-        given = np.asarray(column)
-        if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise self._fault(f"features: {shown(name)}: must be a name such as fuel")
+        check_name("features", name, "", "fuel", self._fault)
+        try:
+            given = np.asarray(column)
+        except ValueError:  # rows that differ in length
+            given = np.zeros(0)
         fits = given.shape == (self.n_cells,) and given.dtype.kind in "iu"
         if not fits or given.min() < 0 or given.max() >= 2**30:
             raise self._fault(f"features: {name}: must be a whole number from 0 per cell ({self.n_cells})")
@@ -206,8 +184,19 @@ class TableWorld:
         return seen
 
     def __repr__(self) -> str:
-        labels = ", ".join(self.marks) or "no labels"
+        told = list(self.marks)[:MOST_TOLD]
+        told += [f"{len(self.marks) - MOST_TOLD} labels more"] if len(self.marks) > MOST_TOLD else []
+        labels = ", ".join(told) or "no labels"
         return f"<TableWorld {self.source}: {self.n_cells} cells, {self.n_actions} actions, {labels}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Worlds are equal if their tables are, wherever they came from."""
+        if not isinstance(other, TableWorld):
+            return NotImplemented
+        return np.array_equal(self.next_s, other.next_s) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.next_s.shape, self.next_s.tobytes()))
 
     def to_json(self) -> str:
         """Return the world as text, which `from_json` reads; worlds that are equal have equal texts."""
@@ -237,14 +226,26 @@ class TableWorld:
         labels: dict[Any, list[str]] = {}
         for name, places in told.pop("labels", {}).items():
             for place in places if isinstance(places, list) else [places]:
+                numbers = place if isinstance(place, list) else [place]
+                if not all(isinstance(number, int) for number in numbers):
+                    raise MapError(
+                        f"{source}: labels: {shown(name)} at {shown(place)}: must be a cell, or a cell and an action"
+                    )
                 labels.setdefault(tuple(place) if isinstance(place, list) else place, []).append(name)
         layout = told.pop("layout", None)
+        if layout is not None and not isinstance(layout, str):
+            raise MapError(f"{source}: layout={shown(layout)}: must be the text of a map")
         grid = None if layout is None else GridMap.parse(layout, f"{source}: layout")
         return cls(labels=labels, layout=grid, source=source, **told)
 
     def save(self, path: str | Path) -> None:
         """Write the world to a file that `load` reads."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        name = check_path(path, MapError)
+        try:
+            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        except OSError as problem:
+            reason = problem.strerror or problem
+            raise MapError(f"{printable(name)}: cannot be written: {reason}; choose another file") from None
 
     @classmethod
     def load(cls, path: str | Path) -> TableWorld:
@@ -252,42 +253,7 @@ class TableWorld:
         return cls.from_json(read_text(path, MapError), printable(str(path)))
 
 
-def read_world(text: str, source: str = "<text>") -> GridMap | TableWorld:
-    """Read a map, or a world that `TableWorld.to_json` wrote."""
-    return TableWorld.from_json(text, source) if text.lstrip().startswith("{") else GridMap.parse(text, source)
-
-
-def count_starts(text: str) -> int:
-    r"""Return how many start cells a map or world has, given as text.
-
-    >>> count_starts("XXXXX\nXA AX\nXXXXX")
-    2
-    """
-    return len(read_world(text).starts) if text.lstrip().startswith("{") else text.count(START)
-
-
-def write_world(world: GridMap | TableWorld) -> str:
-    """Return a world as text that `read_world` reads."""
-    return world.to_json() if isinstance(world, TableWorld) else world.render()
-
-
-def layout_of(world: GridMap | TableWorld) -> GridMap | None:
-    """Return the map that pictures of a world show, None where there is none."""
-    return world if isinstance(world, GridMap) else world.layout
-
-
-def check_layout_of(world: GridMap | TableWorld) -> GridMap:
-    """Return the map that pictures of a world show; refuse a world without one."""
-    grid = layout_of(world)
-    if grid is None:
-        raise MapError(f"{world.source}: this world has no layout, so it cannot be drawn; give layout to TableWorld")
-    return grid
-
-
-def load_world(path: str | Path) -> GridMap | TableWorld:
-    """Read a map file, or a world in a file whose name ends in ``.json``."""
-    return TableWorld.load(path) if Path(path).suffix == ".json" else GridMap.load(path)
-
-
-def _is_below(value: object, bound: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < bound)
+def _first(marks: Array) -> int | tuple[int, int]:
+    """Return the first marked cell, or move."""
+    place = np.argwhere(marks)[0].tolist()
+    return place[0] if len(place) == 1 else (place[0], place[1])
