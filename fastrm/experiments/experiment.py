@@ -12,10 +12,11 @@ from typing import Any, Literal, cast
 from fastrm.checks import check_choice, check_number, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
-from fastrm.experiments.methods import Method, read_warm_starts
+from fastrm.experiments.methods import Method, check_kind, check_warm_pairs, read_warm_starts
+from fastrm.experiments.plan_text import check_start
 from fastrm.experiments.sweeps import Sweep, as_table, read_learner
 from fastrm.machines import Kind, KindName, check_task, find_kind
-from fastrm.problems import ANYWHERE, METRICS, Metric
+from fastrm.problems import METRICS, Metric
 from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
 from fastrm.worlds import parse_recipe
@@ -108,8 +109,7 @@ class Experiment:
         check_choice("metric", self.metric, METRICS)
         check_choice("closer", self.closer, ("nearest", "any"))
         check_number("slip", self.slip, 0, 1)
-        if self.start is not None:
-            check_choice("start", self.start, (ANYWHERE,))
+        check_start(self.start)
         check_number("scale", self.scale, 1e-100, 1e100)
         if self.optimism is not None:
             check_number("optimism", self.optimism, -1e6, 1e6)
@@ -139,6 +139,7 @@ class Experiment:
             raise ConfigError("no methods: give a list such as ['crm-bool']")
         methods = [Method.parse(label) for label in self.methods]
         for method in methods:
+            check_kind(method)
             if self.tasks and method.kind is None:
                 raise ConfigError(
                     f"method {shown(method.label)} names no kind of reward, but tasks {shown(self.tasks)} need one; "
@@ -154,6 +155,7 @@ class Experiment:
         _check_spelling("methods", [method.label for method in methods], self.methods)
         object.__setattr__(self, "methods", tuple(method.label for method in methods))  # one spelling in files
         object.__setattr__(self, "warm_start", dict(read_warm_starts(self.warm_start, self.methods)))
+        check_warm_pairs(self.warm_start.items())
         _check_file(self)
 
     @property

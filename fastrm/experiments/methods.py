@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self, cast
@@ -119,6 +119,33 @@ def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, 
             way = " <- ".join([*chain[chain.index(source) :], source])
             raise ConfigError(f"warm_start: {way} leads back to where it began; leave one out")
     return tuple((label, found[label]) for label in methods if label in found)
+
+
+def check_kind(method: Method) -> None:
+    """Refuse a method whose learner cannot learn its kind of reward, or from shaped rewards."""
+    kinds = getattr(registry.find(method.algo), "kinds", None)
+    if kinds is None:
+        return
+    cure = replace(method, shaping=False, kind=kinds[0] if method.kind else None).label
+    if method.shaping:
+        raise ConfigError(f"method {shown(method.label)}: {method.algo} learns no shaped rewards; write {cure}")
+    if method.kind is not None and method.kind not in kinds:
+        raise ConfigError(
+            f"method {shown(method.label)}: {method.algo} learns tasks of kind {', '.join(kinds)} alone; write {cure}"
+        )
+
+
+def check_warm_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Refuse warm starts between learners that keep other kinds of values."""
+    for label, source in pairs:
+        one, two = (registry.find(Method.read(name).algo) for name in (label, source))
+        if one.name != two.name and not (one.per_state and two.per_state):
+            raise ConfigError(
+                f"warm_start: {label} cannot start with what {source} has learned: {two.name} and {one.name} do not "
+                f"keep the same kind of values; name a method of {one.name}"
+            )
+        if not hasattr(one, "put"):
+            raise ConfigError(f"warm_start: {one.name} has no 'put', so it cannot begin with what was learned")
 
 
 def check_learner(algo: str, source: str) -> None:

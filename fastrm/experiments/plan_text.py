@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from fastrm.checks import check_choice, check_number, check_whole
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.experiments.methods import Method
 from fastrm.experiments.sweeps import SETTINGS
 from fastrm.machines import RewardMachine
@@ -44,13 +44,20 @@ def read_plan(text: str) -> dict[str, Any]:
     check_number("slip", table.get("slip", 0.0), 0, 1)
     if table.get("optimism") is not None:
         check_number("optimism", table["optimism"], -1e6, 1e6)
-    if table.get("start") is not None:
-        check_choice("start", table["start"], (ANYWHERE,))
+    check_start(table.get("start"))
     _check_sweep(table)
     _check_warm_start(table)
     _check_machines(table)
     _check_count(table)
     return table
+
+
+def check_start(start: object) -> None:
+    """Refuse starts that not every map has: only "anywhere" is one."""
+    if start is not None and start != ANYWHERE:
+        raise ConfigError(
+            f"start={shown(start)}: must be {ANYWHERE!r}; without it episodes begin in the cells that the maps mark"
+        )
 
 
 def read_machine(text: str, source: str) -> RewardMachine:

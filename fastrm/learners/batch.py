@@ -21,7 +21,7 @@ from fastrm.learners import registry
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
-from fastrm.learners.warm_start import check_warm_starts
+from fastrm.learners.warm_start import check_shape, check_warm_starts
 from fastrm.problems import Problem, check_problem, mean_length
 from fastrm.schedules import GRID, final, value_at
 from fastrm.worlds import Cell
@@ -73,6 +73,7 @@ class Batch:
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
         self.state = State(agents, self._blank_log(self.steps if self.episodes else 0), q, own)
         for i, values in enumerate(check_warm_starts(self.problem, self.learner, warm_start, len(self.seeds)) or ()):
+            check_shape(self.learner, self.values(i), values)
             self.learner.put(self.problem, self.state, i, values)
 
     def _settle(self) -> Setting:

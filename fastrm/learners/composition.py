@@ -14,7 +14,7 @@ from fastrm.kernels.contracts import FAR, SUCCESS
 from fastrm.learners.coupled import agenda_of, follow_columns, is_planned
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
-from fastrm.machines import task
+from fastrm.machines import RewardMachine, task
 from fastrm.machines.language import Agenda
 from fastrm.problems import MOST_TOURED, Per, Problem, Terrain, find_tour, objects_of_columns
 from fastrm.worlds import Cell
@@ -73,6 +73,8 @@ def compose(run: Run, text: str) -> Composition:
     """
     if not isinstance(run, Run) or run.algo != "coupled" or run.problem is None:
         raise ConfigError(f"run={run if isinstance(run, Run) else shown(run)}: must be a run of coupled")
+    if isinstance(text, RewardMachine):
+        raise ConfigError(f"task {shown(text)}: give the text of a task, such as 'a-{{b,c}}', not a machine")
     wanted = task(text).agenda
     if wanted is None:
         raise ConfigError(f"task {shown(text)}: must be visits in turn and in any order, such as a-{{b,c}}")

@@ -37,6 +37,8 @@ class Coupled:
     per_state = False
     takes_large = True
     """Whether it learns agendas without machine states; learners that do not say so cannot."""
+    kinds = ("boolean",)
+    """Kinds of machine that it learns, and none that is shaped; learners that do not say so learn all."""
     settings = ("alpha", "q_init", "plan", "per")
 
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:

@@ -59,7 +59,8 @@ def train(
         Keep reward and length of every episode.
     warm_start : Run, optional
         Begin with the values that another run learned, on a problem with the same cells, actions and machine states;
-        values of a state go to the state of the same name.
+        values of a state go to the state of the same name. They replace the initial values, so that ``q_init`` then
+        changes nothing.
     config : LearnerConfig, optional
         The learner's settings.
     **settings

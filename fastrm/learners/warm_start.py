@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from fastrm.errors import ConfigError, shown
 from fastrm.learners import registry
 from fastrm.learners.registry import Learner, Values
@@ -29,6 +31,18 @@ def check_warm_starts(problem: Problem, learner: Learner, given: object, n: int)
     if not hasattr(learner, "put"):
         raise ConfigError(f"warm_start: {learner.name} has no 'put', so it cannot begin with what was learned")
     return [_fitted(problem, learner, run) for run in runs]
+
+
+def check_shape(learner: Learner, wanted: Values, given: Values) -> None:
+    """Refuse values of another shape than the learner begins with, as other settings may give them."""
+    both = wanted.more.keys() & given.more.keys()
+    pairs = [(wanted.q, given.q), *((wanted.more[name], given.more[name]) for name in sorted(both))]
+    for mine, theirs in pairs:
+        if np.shape(mine) != np.shape(theirs):
+            raise ConfigError(
+                f"warm_start: the run of {learner.name} has a table of shape {list(np.shape(theirs))}, and this one "
+                f"needs {list(np.shape(mine))}; train the first run with the same settings, on a problem of this shape"
+            )
 
 
 def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:

@@ -105,9 +105,8 @@ def compile(
         raise MachineError("no machine to compile; give at least one")
     for item in machines:
         if not isinstance(item, RewardMachine):
-            raise MachineError(
-                f"machine={shown(item)}: must be a RewardMachine; make one with .sequence, .parse or .load"
-            )
+            cure = f"write fastrm.task({shown(item)})" if isinstance(item, str) else "make one with fastrm.task"
+            raise MachineError(f"machine={shown(item)}: must be a RewardMachine; {cure}, or use RewardMachine.load")
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)

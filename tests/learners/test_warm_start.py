@@ -41,8 +41,45 @@ def test_warm_starts_of_another_shape_are_refused_in_one_line():
         (PROBLEM, "hrm", source, "crm and hrm do not keep the same kind of values"),
         (PROBLEM, "crm", source.q, "must be a Run, or a list with a Run for each seed"),
         (PROBLEM, "crm", [source, source], "must be a Run, or a list with a Run for each seed"),
+        (PROBLEM, "hrm", fastrm.train(PROBLEM, "hrm", steps=10, self_loop_options=True), "needs .*the same settings"),
     ]
     for problem, algo, given, message in cases:
         with pytest.raises(fastrm.ConfigError, match=message) as caught:
             fastrm.train(problem, algo, steps=10, warm_start=given)
         assert "\n" not in str(caught.value)
+
+
+def test_columns_of_coupled_by_type_do_not_fit_columns_by_object():
+    problem = fastrm.compile(fastrm.GridMap.generate("2a2b", size=9, seed=1), fastrm.task("a-b"))
+    source = fastrm.train(problem, "coupled", steps=10, per="type")
+    with pytest.raises(fastrm.ConfigError, match=r"has a table of shape .*and this one needs"):
+        fastrm.train(problem, "coupled", steps=10, per="object", warm_start=source)
+
+
+@pytest.mark.parametrize(
+    ("methods", "warm_start", "message"),
+    [
+        (["coupled-num"], {}, "method 'coupled-num': coupled learns tasks of kind boolean alone; write coupled-bool"),
+        (["coupled-rs-bool"], {}, "method 'coupled-rs-bool': coupled learns no shaped rewards; write coupled-bool"),
+        (["hrm-bool", "crm-bool"], {"crm-bool": "hrm-bool"}, "warm_start: crm-bool cannot start with what hrm-bool"),
+    ],
+)
+def test_experiments_refuse_at_once_what_no_run_could_do(methods, warm_start, message, tmp_path):
+    text = f"setups = ['1a1b']\ntasks = ['a-b']\nmethods = {methods}\n"
+    text += "".join(f"[warm_start]\n{one} = '{two}'\n" for one, two in warm_start.items())
+    (tmp_path / "e.toml").write_text(text)
+    with pytest.raises(fastrm.ConfigError) as caught:
+        fastrm.Experiment.load(tmp_path / "e.toml")
+    line = 4 if warm_start else 3
+    assert f"e.toml:{line}: {message}" in str(caught.value) and "\n" not in str(caught.value)
+    (tmp_path / "e.toml").write_text("setups = ['1a']\ntasks = ['a']\nmethods = ['crm-bool']\nstart = 'anywere'\n")
+    with pytest.raises(fastrm.ConfigError, match=r"e\.toml:4: start='anywere': must be 'anywhere'; without it"):
+        fastrm.Experiment.load(tmp_path / "e.toml")
+
+
+def test_small_mistakes_are_answered_with_their_cure():
+    with pytest.raises(fastrm.MachineError, match=r"must be a RewardMachine; write fastrm.task\('a-b'\)"):
+        fastrm.compile(GRID, "a-b")
+    run = fastrm.train(PROBLEM, "coupled", steps=10)
+    with pytest.raises(fastrm.ConfigError, match=r"give the text of a task, such as 'a-\{b,c\}', not a machine"):
+        fastrm.compose(run, fastrm.task("a"))
