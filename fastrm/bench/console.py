@@ -20,6 +20,7 @@ import numpy as np
 from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from fastrm.results import Results
@@ -142,45 +143,67 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
 
 
 def print_summary(results: Results) -> None:
-    """Print medians per setup, task, swept setting and method."""
-    from rich.box import SIMPLE_HEAD
+    """Print medians per setup, task, swept setting and method.
+
+    Where that is wider than the terminal, what is the same in all rows goes above the table.
+    """
     from rich.console import Console
-    from rich.markup import escape
 
     console = Console(highlight=False, emoji=False)
     console.print(state_of(results), markup=False, soft_wrap=True)
     if not results.runs:
         return
     say_failures(results)
+    table = _summary_table(results, ())
+    if _width(console, table) > console.width:
+        names = ("setup", "task", *results.swept)
+        table = _summary_table(results, [name for name in names if len(set(results[name].tolist())) == 1])
+    if _width(console, table) > console.width:
+        from rich.box import SIMPLE_HEAD
+
+        table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)  # lines between columns would cost two characters each
+    if _width(console, table) > console.width:
+        for column in table.columns:
+            if column.header in ("setup", "task", *results.swept):
+                column.no_wrap, column.overflow = False, "fold"  # words and schedules give way to numbers
+    console.print(table)
+
+
+def _width(console: Console, table: Table) -> int:
+    """Return how wide a table would like to be."""
+    return console.measure(table, options=console.options.update(max_width=1000)).maximum
+
+
+def _summary_table(results: Results, above: Sequence[str]) -> Table:
+    """Make the table of medians, without the columns of which the title tells."""
+    from rich.markup import escape
+
     failed = results["error"] != ""
+    names = ("setup", "task", *results.swept, "label")
+    left = [name for name in names if name not in above]
+    same = ", ".join(f"{name} {printable(words_of([results[name].tolist()[0]]))}" for name in above)
     more = ["failed"] if failed.any() else []
     table = new_table(
-        "medians; shortest: share of runs that end with a shortest path",
-        "setup",
-        "task",
-        *results.swept,
-        "method",
+        f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path",
+        *("method" if name == "label" else name for name in left),
         "runs",
         *more,
         "settled",
         "to 90 %",
         "shortest",
     )
-    names = ("setup", "task", *results.swept, "label")
-    for column in table.columns[2 : 2 + len(results.swept)]:
-        column.no_wrap, column.justify = False, "left"  # a schedule is long, and gives way to numbers
+    for column in table.columns[: len(left)]:
+        column.justify = "left"
     where = list(zip(*(results[name].tolist() for name in names), strict=True))
     failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
     for row in results.summary():
-        key = tuple(row[name] for name in names)
-        count = [str(failures[key])] if more else []
+        count = [str(failures[tuple(row[name] for name in names)])] if more else []
         figures = ("-", "-", "-") if not row["runs"] else (
             show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
         )  # fmt: skip
-        table.add_row(*(escape(printable(words_of([name]))) for name in key), str(row["runs"]), *count, *figures)
-    if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
-        table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)  # lines between columns would cost two characters each
-    console.print(table)
+        words = (escape(printable(words_of([row[name]]))) for name in left)
+        table.add_row(*words, str(row["runs"]), *count, *figures)
+    return table
 
 
 def state_of(results: Results) -> str:

@@ -31,6 +31,8 @@ class Forecast:
     methods: tuple[str, ...]
     sweep: dict[str, tuple[float | str, ...]]
     """Values of swept settings."""
+    start: str | None
+    """Where episodes begin if not in the cells that maps mark."""
     seeds: int
     steps: int
     """Steps of a run."""
@@ -72,6 +74,7 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
         maps=tuple(f"{setup} {name}" for setup, name, _ in plan.grids),
         tasks=tuple(name for name, _ in plan.tasks),
         methods=tuple(method.label for method in plan.methods),
+        start=plan.start,
         sweep={name: tuple(plan.values(name)) for name in plan.swept},
         seeds=plan.seeds,
         steps=plan.steps,
@@ -104,6 +107,7 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
             "maps": ", ".join(one.maps if len(one.maps) <= 8 else [*one.maps[:4], "...", *one.maps[-2:]]),
             "tasks": ", ".join(one.tasks),
             "methods": ", ".join(one.methods),
+            **({"start": one.start} if one.start else {}),
             **{name: words_of(values) for name, values in one.sweep.items()},
         }
         print_pairs(part | lines)

@@ -86,6 +86,7 @@ def in_words(results: Results) -> dict[str, str]:
         "setups": ", ".join(_different(plan.values("setup"))),
         "tasks": ", ".join(plan.values("task")),
         "methods": ", ".join(plan.values("label")),
+        **({"start": plan.start} if plan.start else {}),
         **({"warm starts": ", ".join(f"{one} from {two}" for one, two in plan.warm_start)} if plan.warm_start else {}),
         **{name: words_of(plan.values(name)) for name in plan.swept},
         "failed": "none",

@@ -6,9 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from fastrm.bench.console import add_learner_file, refuse_if_all_failed, say_failures
+from fastrm.bench.console import add_learner_file, refuse_if_all_failed, say, say_failures
 from fastrm.bench.explain import check_name, write_page
-from fastrm.errors import printable
+from fastrm.errors import printable, shown
+from fastrm.learners import registry
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     say_failures(results)
     if not results.complete:
         sys.stderr.write(f"fastrm: {printable(arguments.file)}: {results!r}; told from the runs that are there\n")
+    for algo in dict.fromkeys(method.algo for method in results.plan.methods):
+        if algo not in registry.names():
+            say(
+                f"{arguments.file}: learner {shown(algo)} is not known here, so none of its runs can be walked on the "
+                "page; name its file with --learner FILE"
+            )
     page = report_page(
         results, against=arguments.against, all_runs=arguments.all_runs, replays=arguments.replays,
         verdicts=not arguments.no_verdicts,

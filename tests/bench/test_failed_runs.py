@@ -5,8 +5,11 @@ import pytest
 
 from fastrm import Experiment, LearnerConfig
 from fastrm.bench.__main__ import main
+from fastrm.bench.console import print_summary
 from fastrm.experiments import Plan, work
-from fastrm.results import Store
+from fastrm.experiments.execution.batches import reason_of
+from fastrm.kernels._jit import jit
+from fastrm.results import Store, load
 
 WHICH = {
     "everything": lambda label, grid: True,
@@ -92,3 +95,37 @@ def test_a_run_in_which_everything_fails_ends_with_a_table_that_says_so(more, tm
         assert [[cell.strip() for cell in row[2:]] for row in rows] == [
             ["qrm-bool", "0", "3", "-", "-", "-"], ["crm-num", "0", "3", "-", "-", "-"],
         ]  # fmt: skip
+
+
+def test_the_error_of_a_kernel_that_does_not_compile_names_its_line_in_plain_text():
+    @jit
+    def broken(x):
+        return "a" + x
+
+    with pytest.raises(Exception, match="No implementation") as caught:
+        broken(1)
+    line = broken.py_func.__code__.co_firstlineno + 2
+    reason = " ".join(reason_of(caught.value).split())
+    assert reason.startswith(f"test_failed_runs.py:{line}: No implementation of function") and "\x1b" not in reason
+    assert len(reason) < 200 and "candidate" not in reason
+
+
+def test_a_table_that_is_too_wide_loses_no_swept_setting(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    epsilon = [f"linear(1, 0.{k}, 50000)" for k in (1, 2)]
+    plan = Plan.of(
+        Experiment(
+            name="wide", setups=("1a1b1c walls 0.2",), maps=1, size=9, tasks=("{a,b}-c-{a,b}-c-a",), seeds=1, steps=500,
+            methods=("expected-sarsa-num-bool", "crm-bool"), learner={"tick": 500, "epsilon": epsilon},
+            start="anywhere",
+        )
+    )  # fmt: skip
+    write(tmp_path / "wide.h5", plan, work(plan.to_json(), range(plan.count))[0], lambda label, grid: False)
+    print_summary(load(tmp_path / "wide.h5"))
+    said = capsys.readouterr().out
+    table = said.partition("medians")[2]
+    assert max(map(len, said.splitlines()[1:])) <= 80 and "setup 1a1b1c walls 0.2, task {a,b}-c" in said
+    assert all(
+        words in table for words in ("linear(1, 0.2,", "50000)", "expected-sarsa-num-bool", "settled", "shortest")
+    )
+    assert main(["info", str(tmp_path / "wide.h5")]) == 0 and "  start     anywhere\n" in capsys.readouterr().out

@@ -9,7 +9,9 @@ import contextlib
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from fastrm.arrays import Array
@@ -96,14 +98,31 @@ def work(
         except Stopped:
             raise
         except Exception as problem:  # recorded, not lost
-            reason = str(problem) if isinstance(problem, FastrmError) else f"{type(problem).__name__}: {problem}"
             grid, task, *_ = plan.coordinates(runs[rows[0]])
-            place = f"task {plan.tasks[task][0]} on map {plan.grids[grid][0]} {plan.grids[grid][1]}"
-            reason = reason.removeprefix(f"{plan.source(task)}: ")
+            place = f"task {plan.tasks[task][0]} on map {' '.join(dict.fromkeys(map(str, plan.grids[grid][:2])))}"
+            reason = reason_of(problem).removeprefix(f"{plan.source(task)}: ")
             messages = frame["error"].astype(f"S{MAX_ERROR}")
             messages[rows] = " ".join(f"{place}: {reason}".split()).encode("ascii", "replace")[:MAX_ERROR]
             frame["error"] = messages.astype(f"S{max(len(message) for message in messages)}")
     return frame, inside
+
+
+def reason_of(problem: Exception) -> str:
+    r"""Return what went wrong, in plain text; of a kernel that does not compile the innermost message and its line.
+
+    >>> reason_of(ValueError("\x1b[1mno \x1b[0mgood"))
+    'ValueError: no good'
+    """
+    if isinstance(problem, FastrmError):
+        return str(problem)
+    text, kind = re.sub(r"\x1b\[[0-9;]*m", "", str(problem)), type(problem)
+    if not kind.__module__.startswith("numba."):
+        return f"{kind.__name__}: {text}"
+    where = re.search(r"at (\S+) \((\d+)\)", text) or re.search(r'File "([^"]+)", line (\d+)', text)
+    message = re.split(
+        r"\n\s*(?:There are \d+ candidate|During: |File \")", re.sub(r"Failed in \w+ mode[^\n]*\n", "", text)
+    )[0]
+    return f"{Path(where[1]).name}:{where[2]}: {message}" if where else f"{kind.__name__}: {message}"
 
 
 def request_of(plan: Plan, runs: Sequence[int], **how: Any) -> dict[str, Any]:

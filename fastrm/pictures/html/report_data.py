@@ -10,6 +10,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError
 from fastrm.experiments import method_of, problem_of, replay
+from fastrm.learners import acts_by_state
 from fastrm.pictures.curves import ceilings_of, name_of
 from fastrm.pictures.html.explain import explain_data
 from fastrm.pictures.html.page import smallest
@@ -217,6 +218,9 @@ def replays(results: Results, groups: Groups, shown: Sequence[Shown], most: int)
         if len(found) == most:
             break
         try:
+            place = results.plan.coordinates(int(results["run"][run.row]))
+            if not acts_by_state(results.plan.methods[place.method].algo):
+                continue  # no values per machine state to walk by
             found[str(run.row)] = explain_data(problem_of(results, run.row), replay(results, run.row), brief=True)
         except ConfigError:  # too large for a page, or a learner that is not known here
             continue
