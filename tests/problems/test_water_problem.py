@@ -60,12 +60,20 @@ REFUSED = [
     (lambda w: fastrm.compile(w, machine("done when a reward 1 / d(b)", "u otherwise reward 0")), "divides by"),
     (lambda w: fastrm.compile(w, machine("done when a reward 1", "u when b reward 0")),
      "are both open for a move with the label a, b"),
+    (lambda w: fastrm.compile(w, machine("done when a reward 1", "u when d(a) < 5 reward .1", "u otherwise reward 0")),
+     "are both open for a move with the label a and d(a) about 0"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), profile="clean + prune"), "must be clean or icarte2022, as a whole"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), slip=0.1), "metric, slip: are for maps"),
     (lambda w: fastrm.compile(w, []), "no machine to compile"),
     (lambda w: fastrm.compile(w, "a-b"), "must be a RewardMachine"),
     (lambda w: fastrm.compile(w, fastrm.task("a")).walk([5]), "must be whole numbers from 0 to 4"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", ["d(a) > 0", "d(a) >= 5", "d(a) < 0", "d(a) == 3"])
+def test_guards_that_no_ball_in_touch_opens_exclude_its_label(guard):
+    edges = "done when a reward 1", f"u when {guard} reward .1", "u otherwise reward 0"
+    assert fastrm.compile(WaterWorld.generate(1), machine(*edges)).reads_features
 
 
 def test_a_task_that_nothing_completes_is_named(monkeypatch):

@@ -113,10 +113,14 @@ def find_water_events(machines: Sequence[RewardMachine], world: WaterWorld, dela
 
 
 def _examples(numbers: tuple[float, ...]) -> list[float]:
-    """Return a value of every class: below the first number, the number itself, above it, and so on."""
-    found = [numbers[0] - 1.0]
-    for one, two in zip(numbers, (*numbers[1:], numbers[-1] + 2.0), strict=True):
-        found += [one, (one + two) / 2]
+    """Return a value of every class: below the first number, the number itself, above it, and so on.
+
+    It is 0 where the class holds 0, so that a class of distances whose example is negative cannot occur, and one whose
+    example is not 0 does not hold the distance of a ball that is touched.
+    """
+    found = [0.0 if numbers[0] > 0 else numbers[0] - 1.0]
+    for one, two in zip(numbers, (*numbers[1:], max(numbers[-1], 0.0) + 2.0), strict=True):
+        found += [one, 0.0 if one < 0 < two else (one + two) / 2]
     return found
 
 
