@@ -2,7 +2,7 @@
 
 A layer holds a value for every state of the x axis, of the y axis and of the machine. After t moves only the first
 ``within[t]`` states of an axis can be reached, so layers are searched no further than that. Labels are read without
-delay here: where the reference delays them, everything happens one move later.
+delay here: where the reference delays them, a search begins in the state after its first move, which shows nothing.
 """
 
 from __future__ import annotations

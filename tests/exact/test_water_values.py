@@ -8,7 +8,7 @@ from fastrm import FastrmError, RewardMachine, WaterWorld
 
 import naive_water
 from machine_specs import machine_text, sequence_spec
-from water_search import best_return
+from water_search import best_return, fewest_steps
 from water_specs import READING, close_by, spec_of
 
 LIMIT = 5
@@ -20,6 +20,21 @@ PICKY = {
     ],
 }  # fmt: skip
 """Reach a and not b; in the reference falling off at b pays as much."""
+
+COSTLY = {
+    "states": ["u0", "u1"], "start": "u0", "success": ["done"], "failure": [], "score": "own",
+    "edges": [
+        ("u0", "otherwise", "u1", ("num", -3)),
+        ("u1", ("prop", "a"), "done", ("num", 1)),
+        ("u1", "otherwise", "u1", ("num", -1)),
+    ],
+}  # fmt: skip
+"""Every move costs, and the first, which in the reference shows nothing, changes the state."""
+HASTY = {
+    "states": ["u0"], "start": "u0", "success": ["done"], "failure": [], "score": "own",
+    "edges": [("u0", ("not", ("prop", "a")), "done", ("num", 1)), ("u0", ("prop", "a"), "u0", ("num", 0.5))],
+}  # fmt: skip
+"""In the reference the first move completes the task, since it shows nothing."""
 
 
 def returned(problem, actions, gamma):
@@ -33,6 +48,8 @@ def returned(problem, actions, gamma):
         (READING, "clean", 0.9),
         (READING, "clean", 1.0),
         (PICKY, "icarte2022", 0.9),
+        (COSTLY, "icarte2022", 0.9),
+        (HASTY, "icarte2022", 0.9),
         (sequence_spec("d-e", "numeric", terminal=0.0), "clean", 0.9),
         (sequence_spec("d", "numeric", terminal=90.0), "clean", 0.9),
         (sequence_spec("a", "boolean"), "clean", 0.9),
@@ -48,11 +65,13 @@ def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, pr
     best, ends = best_return(pool, spec["start"], spec, gamma, LIMIT)
     verdict = fastrm.guarantee(problem, gamma)
     solution = verdict.solution
+    assert problem.shortest == (fewest_steps(pool, spec, LIMIT),)
     assert solution.value == pytest.approx(best, rel=1e-12) and solution.ends == ends
     for room in (10**9, 0):  # all layers at once, and halved until there is one
         monkeypatch.setattr("fastrm.exact.water.layers.ROOM", room)
         solution.__dict__.pop("actions", None)
         assert returned(problem, solution.actions, gamma) == pytest.approx(best, rel=1e-12)
+        assert len(solution.actions) == (abs(ends) or LIMIT)
     walk = problem.walk(verdict.shortest_actions)
     assert (len(walk.rewards), walk.outcome) == (problem.shortest[0], 1)
     assert returned(problem, verdict.shortest_actions, gamma) == pytest.approx(verdict.shortest_return, rel=1e-12)

@@ -37,7 +37,7 @@ class Layers:
     ) -> None:
         """`fewest` admits only paths that succeed on the very last move before the horizon."""
         self.problem, self.gamma, self.horizon, self.beyond, self.fewest = problem, gamma, horizon, beyond, fewest
-        self.first_u = int(problem.tables.first_u[machine])
+        self.first_u = problem.entry(machine).u
         self.scratch = problem.scratch()
         self.x_first, self.x_place = _places(problem.pond.x)
         self.y_first, self.y_place = _places(problem.pond.y)

@@ -15,6 +15,7 @@ from fastrm.checks import check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.values import check_gamma
 from fastrm.exact.water.layers import Layers
+from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.problems import WaterProblem, reward_bounds
 from fastrm.worlds import WATER_LIMIT, Point
 
@@ -117,7 +118,9 @@ def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> 
         When gamma is out of range, or where labels are late and rewards read distances.
     """
     _check(problem, gamma, machine)
-    gamma = float(gamma)
+    gamma, entry = float(gamma), problem.entry(machine)
+    if entry.outcome != LIVE:
+        return WaterSolution(problem, machine, gamma, entry.reward, 1 if entry.outcome == SUCCESS else -1, 0)
     most = _most(problem, machine, gamma)
     last = WATER_LIMIT - problem.delay
     for margin in MARGINS:
@@ -125,16 +128,18 @@ def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> 
         value, ends = Layers(problem, machine, gamma, horizon, most if horizon < last else 0.0).start()
         if ends or horizon == last:
             break
-    if problem.delay:  # everything is paid a move later
-        value, ends = gamma * value, (ends + 1 if ends > 0 else ends - 1 if ends < 0 else 0)
+    if problem.delay:  # the first move shows nothing; what others touch is read a move later
+        value, ends = entry.reward + gamma * value, (ends + 1 if ends > 0 else ends - 1 if ends < 0 else 0)
     return WaterSolution(problem, machine, gamma, value, ends, horizon)
 
 
 def guarantee_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterGuarantee:
     """Decide whether the optimal policy takes the fewest steps; `fastrm.guarantee` calls it."""
-    best = solve_water(problem, gamma, machine)
-    value, _ = _fewest(problem, machine, float(gamma)).start()
-    return WaterGuarantee(best, float(gamma) * value if problem.delay else value)
+    best, entry = solve_water(problem, gamma, machine), problem.entry(machine)
+    if entry.outcome != LIVE:
+        return WaterGuarantee(best, best.value)
+    value, _ = _fewest(problem, machine, best.gamma).start()
+    return WaterGuarantee(best, entry.reward + best.gamma * value if problem.delay else value)
 
 
 def _fewest(problem: WaterProblem, machine: int, gamma: float) -> Layers:

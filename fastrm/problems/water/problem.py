@@ -13,6 +13,7 @@ from fastrm.arrays import Array
 from fastrm.config import PROFILES, Profile
 from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.kernels import water, water_search
+from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.kernels.water import STACK, Machines, Pond, Scratch
 from fastrm.machines import RewardMachine
 from fastrm.problems.compatibility import leads_on, wanted_by
@@ -21,6 +22,8 @@ from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_wat
 from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
 
 MAX_MACHINE_STATES = 64
+NO_LABEL = 0
+"""The event of a move that shows nothing, where no guard reads a distance."""
 
 
 class WaterWalk(NamedTuple):
@@ -32,6 +35,17 @@ class WaterWalk(NamedTuple):
     """The colours each move showed, such as ``ad``."""
     rewards: Array
     """float64 [n]."""
+    outcome: int
+    """LIVE, SUCCESS or FAILURE."""
+
+
+class Entry(NamedTuple):
+    """What comes before the first move whose touches are read: where labels are late, a move that shows nothing."""
+
+    u: int
+    """The machine state after it."""
+    reward: float
+    """What it pays."""
     outcome: int
     """LIVE, SUCCESS or FAILURE."""
 
@@ -146,6 +160,14 @@ class WaterProblem:
         pairs = [(x[1], y[1]), (x[1], y[2]), (x[2], y[1]), (x[1], y[0]), (x[0], y[1])]
         return np.array(pairs, dtype=np.int64)
 
+    def entry(self, machine: int = 0) -> Entry:
+        """Return what comes before the first move whose touches are read; nothing, unless labels are late."""
+        tables, u = self.tables, int(self.tables.first_u[machine])
+        if not self.delay:
+            return Entry(u, 0.0, LIVE)
+        reward = float(water.pay(tables, NO_LABEL, u, self.scratch()))
+        return Entry(int(tables.delta[NO_LABEL, u]), reward, int(tables.outcome[NO_LABEL, u]))
+
     def paid(self, event: int, scratch: Scratch) -> Array:
         """Return what a move of an event pays in every machine state; `scratch` holds its features."""
         return np.array([water.pay(self.tables, event, u, scratch) for u in range(self.tables.n_u)])
@@ -239,7 +261,10 @@ def search_layers(problem: WaterProblem, machine: int) -> Reached:
     small = np.min_scalar_type((1 << tables.n_u) - 1)
     here = np.zeros((len(pond.x), len(pond.y)), dtype=np.uint64)
     there = np.zeros_like(here)
-    here[pond.start[0], pond.start[1]] = 1 << int(tables.first_u[machine])
+    entry = problem.entry(machine)
+    if entry.outcome != LIVE:
+        return Reached(int(entry.outcome == SUCCESS), int(entry.reward > 0), (0,) if entry.outcome == SUCCESS else ())
+    here[pond.start[0], pond.start[1]] = 1 << entry.u
     layers: list[Array] = []
     pays = 0
     for t in range(WATER_LIMIT - problem.delay):
