@@ -17,6 +17,8 @@ from fastrm.kernels.water import N_PUSHES, event_of, measure, paid, pushed, touc
 
 _1 = np.uint64(1)
 PAYS, SUCCEEDS = 1, 2  # what an end is worth, as bits
+SAME = 1e-12  # values that differ by less, relative to their size, are taken for equal
+NEVER = 20_000  # more than any step
 
 
 class Layer(NamedTuple):
@@ -107,31 +109,60 @@ def measure_all(pond, machines, t, x_places, y_places, out):
             measure(pond, machines, t, x_places[i], y_places[j], out[i, j])
 
 
-@jit
-def look_ahead(machines, n_x, n_y, gamma, later, x_place, y_place, scratch, quiet):
-    """Overwrite `quiet` [n_x, n_y, n_u] with what a move is worth that shows no label and leads to a state.
-
-    For machines whose states all stay without a label, paying a number or what the distances after the move tell.
+@part
+def _rank(end):
+    """Return a number by which ends are told apart among equally good paths: small for an early success, then failures,
+    the later the smaller, then no end at all.
     """
-    reads = machines.feature.shape[0] > 0
-    for x in range(n_x):
-        for y in range(n_y):
-            for c in range(machines.seen.size if reads else 0):
-                scratch.before[c] = scratch.after[c] = later.distance[x_place[x], y_place[y], c]
-            event_of(machines, 0, scratch)
-            for u in range(machines.n_u):
-                quiet[x, y, u] = paid(machines, 0, u, scratch) + gamma * later.value[x, y, u]
+    return end if end > 0 else NEVER + end
+
+
+@part
+def _is_better(worth, end, best, best_end, late):
+    """Whether a path is to be preferred: it is worth more, or as much up to rounding and its end comes first.
+
+    With `late` the end that comes last is preferred.
+    """
+    if best == -np.inf or worth == -np.inf:
+        return worth > best
+    gap, size = worth - best, max(abs(worth), abs(best))
+    if abs(gap) > SAME * size:
+        return gap > 0
+    return _rank(end) > _rank(best_end) if late else _rank(end) < _rank(best_end)
+
+
+@part
+def _try(pond, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads):
+    """Return where an action leads, and its event."""
+    x_next, y_next = pushed(pond, x, y, a)
+    for c in range(machines.seen.size if reads else 0):
+        scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
+    fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching]
+    return x_next, y_next, event_of(machines, fresh, scratch)
+
+
+@part
+def _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends):
+    """Return what a move is worth, when the path ends that goes on from it, its outcome and the next machine state."""
+    outcome, u_next = np.int64(machines.outcome[e, u]), np.int64(machines.delta[e, u])
+    if (ends == 2 and outcome != LIVE) or (ends == 1 and outcome != SUCCESS):
+        return -np.inf, np.int64(0), outcome, u_next
+    worth = paid(machines, e, u, scratch)
+    if outcome != LIVE:
+        return worth, np.int64(t + 1 if outcome == SUCCESS else -(t + 1)), outcome, u_next
+    worth += gamma * later.value[x_next, y_next, u_next]
+    return worth, np.int64(later.end[x_next, y_next, u_next]), outcome, u_next
 
 
 @jit
-def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, quiet):
+def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, late):
     """Work out the values of the best moves after t others, from those after t + 1.
 
-    ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0; ties go to the highest action. `now` is overwritten,
-    `later` read; both are layers: values float64 [n_x, n_y, n_u]; when the best path ends int16 [n_x, n_y, n_u], minus
-    that for a failure, 0 if it does not; distances as in `measure_all`. `x_place` and `y_place` give the place of a
-    state. `ends` says what counts: 0 everything, else only moves that succeed (1) or go on (2), others being worth
-    minus infinity. `quiet` comes from `look_ahead`, and is empty where that does not apply.
+    ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0. Of equally good paths the one that succeeds soonest
+    counts; with `late` the one that succeeds last, or never. `now` is overwritten, `later` read; both are layers:
+    values float64 [n_x, n_y, n_u]; when the best path ends int16 [n_x, n_y, n_u], minus that for a failure, 0 if it
+    does not; distances as in `measure_all`. `x_place` and `y_place` give the place of a state. `ends` says what counts:
+    0 everything, else only moves that succeed (1) or go on (2), others being worth minus infinity.
     """
     reads = machines.feature.shape[0] > 0
     for x in range(n_x):
@@ -143,28 +174,12 @@ def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, 
             for c in range(machines.seen.size if reads else 0):
                 scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
-                x_next, y_next = pushed(pond, x, y, a)
-                fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching]
-                if fresh == 0 and quiet.size:
-                    for u in range(machines.n_u):
-                        if ends != 1 and quiet[x_next, y_next, u] >= now.value[x, y, u]:
-                            now.value[x, y, u] = quiet[x_next, y_next, u]
-                            now.end[x, y, u] = later.end[x_next, y_next, u]
-                    continue
-                for c in range(machines.seen.size if reads else 0):
-                    scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
-                e = event_of(machines, fresh, scratch)
+                x_next, y_next, e = _try(pond, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads)
                 for u in range(machines.n_u):
-                    outcome, u_next = machines.outcome[e, u], np.int64(machines.delta[e, u])
-                    if (ends == 2 and outcome != LIVE) or (ends == 1 and outcome != SUCCESS):
-                        continue
-                    worth = paid(machines, e, u, scratch)
-                    if outcome == LIVE:
-                        worth += gamma * later.value[x_next, y_next, u_next]
-                    if worth >= now.value[x, y, u]:
-                        now.value[x, y, u] = worth
-                        end = t + 1 if outcome == SUCCESS else -(t + 1)
-                        now.end[x, y, u] = later.end[x_next, y_next, u_next] if outcome == LIVE else end
+                    worth, end, _, _ = _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends)
+                    if _is_better(worth, end, now.value[x, y, u], np.int64(now.end[x, y, u]), late):
+                        now.end[x, y, u] = end
+                    now.value[x, y, u] = max(now.value[x, y, u], worth)
 
 
 @jit
@@ -178,19 +193,12 @@ def best_move(pond, machines, t, state, gamma, later, x_place, y_place, distance
     touching = touched(pond, t, x, y)
     for c in range(machines.seen.size if reads else 0):
         scratch.before[c] = distance[x_place[x], y_place[y], c]
-    best, chosen, how = -np.inf, 0, np.int64(LIVE)
+    best, best_end, chosen, how = -np.inf, np.int64(0), 0, np.int64(LIVE)
     for a in range(N_PUSHES):
-        x_next, y_next = pushed(pond, x, y, a)
-        for c in range(machines.seen.size if reads else 0):
-            scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
-        e = event_of(machines, pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching], scratch)
-        outcome, u_next = np.int64(machines.outcome[e, u]), np.int64(machines.delta[e, u])
-        if (ends == 2 and outcome != LIVE) or (ends == 1 and outcome != SUCCESS):
-            continue
-        worth = paid(machines, e, u, scratch)
-        if outcome == LIVE:
-            worth += gamma * later.value[x_next, y_next, u_next]
-        if worth >= best:
-            best, chosen, how = worth, a, outcome
+        x_next, y_next, e = _try(pond, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads)
+        worth, end, outcome, u_next = _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends)
+        if _is_better(worth, end, best, best_end, False):
+            best_end, chosen, how = end, a, outcome
             state[0], state[1], state[2] = x_next, y_next, u_next
+        best = max(best, worth)
     return chosen, how

@@ -5,6 +5,7 @@ import pytest
 
 import fastrm
 from fastrm import FastrmError, RewardMachine, WaterWorld
+from fastrm.worlds import Ball
 
 import naive_water
 from machine_specs import machine_text, sequence_spec
@@ -53,6 +54,7 @@ def returned(problem, actions, gamma):
         (sequence_spec("d-e", "numeric", terminal=0.0), "clean", 0.9),
         (sequence_spec("d", "numeric", terminal=90.0), "clean", 0.9),
         (sequence_spec("a", "boolean"), "clean", 0.9),
+        (sequence_spec("a", "boolean"), "clean", 1.0),
     ],
 )
 def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, profile, gamma):
@@ -66,18 +68,29 @@ def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, pr
     verdict = fastrm.guarantee(problem, gamma)
     solution = verdict.solution
     assert problem.shortest == (fewest_steps(pool, spec, LIMIT),)
-    assert solution.value == pytest.approx(best, rel=1e-12) and solution.ends == ends
+    soonest = min(ends, key=lambda end: (end <= 0, end == 0, abs(end) if end > 0 else -abs(end)))
+    assert solution.value == pytest.approx(best, rel=1e-12) and solution.ends == soonest
+    assert verdict.is_shortest == (ends == set(problem.shortest))
     for room in (10**9, 0):  # all layers at once, and halved until there is one
         monkeypatch.setattr("fastrm.exact.water.layers.ROOM", room)
         solution.__dict__.pop("actions", None)
         assert returned(problem, solution.actions, gamma) == pytest.approx(best, rel=1e-12)
-        assert len(solution.actions) == (abs(ends) or LIMIT)
+        assert len(solution.actions) == (abs(soonest) or LIMIT)
     walk = problem.walk(verdict.shortest_actions)
     assert (len(walk.rewards), walk.outcome) == (problem.shortest[0], 1)
     assert returned(problem, verdict.shortest_actions, gamma) == pytest.approx(verdict.shortest_return, rel=1e-12)
     assert verdict.shortest_return <= best + 1e-12 * abs(best)
-    expected = "shortest" if ends == problem.shortest[0] else "never" if ends == 0 else "ends" if ends < 0 else "detour"
-    assert verdict.verdict.startswith(expected)
+    some = "shortest" if ends == set(problem.shortest) else "shortest for some"
+    expected = some if soonest in problem.shortest else "never" if soonest == 0 else "ends" if soonest < 0 else "detour"
+    assert verdict.verdict.startswith(expected) and verdict.is_shortest == (verdict.verdict == "shortest")
+
+
+@pytest.mark.parametrize("place", [(120.0, 200.0), (280.0, 200.0), (200.0, 120.0), (200.0, 280.0)])
+def test_a_verdict_does_not_depend_on_the_side_on_which_a_ball_lies(place):
+    problem = fastrm.compile(WaterWorld((200.0, 200.0), (Ball("a", place, (0.0, 0.0)),)), fastrm.task("a"))
+    verdict = fastrm.guarantee(problem, gamma=1.0)
+    assert (verdict.solution.length, verdict.verdict) == (7, "shortest for some optimal policies only")
+    assert fastrm.guarantee(problem, gamma=0.9).verdict == "shortest"
 
 
 def test_a_boolean_machine_is_solved_by_the_fewest_steps():

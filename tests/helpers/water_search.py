@@ -38,16 +38,16 @@ def fewest_steps(pool, spec, limit):
 
 
 def best_return(pool, u, spec, gamma, moves):
-    """Return the largest discounted reward of so many moves, and the step on which the best row of them ends.
+    """Return the largest discounted reward of so many moves, and the steps on which rows of moves that earn it end.
 
-    Negative for a failure, 0 for none; ties go to the highest action.
+    Steps are negative for a failure, 0 for no end. Rewards that differ by rounding are taken for equal.
     """
-    best, ends = -float("inf"), 0
+    ways = []
     for after, u_next, reward, outcome in successors(pool, u, spec):
-        worth, end = reward, {"success": 1, "failure": -1, None: 0}[outcome]
+        worth, ends = reward, {{"success": 1, "failure": -1, None: 0}[outcome]}
         if not outcome and moves > 1:
-            later, end = best_return(after, u_next, spec, gamma, moves - 1)
-            worth, end = reward + gamma * later, end + (end > 0) - (end < 0)
-        if worth >= best:
-            best, ends = worth, end
-    return best, ends
+            later, ends = best_return(after, u_next, spec, gamma, moves - 1)
+            worth, ends = reward + gamma * later, {end + (end > 0) - (end < 0) for end in ends}
+        ways.append((worth, ends))
+    best = max(worth for worth, _ in ways)
+    return best, set().union(*(ends for worth, ends in ways if best - worth <= 1e-12 * abs(best)))

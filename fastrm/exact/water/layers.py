@@ -33,10 +33,22 @@ class Layers:
     """The layers of one problem at one discount; those after `horizon` moves are worth `beyond`."""
 
     def __init__(
-        self, problem: WaterProblem, machine: int, gamma: float, horizon: int, beyond: float, fewest: bool = False
+        self,
+        problem: WaterProblem,
+        machine: int,
+        gamma: float,
+        horizon: int,
+        beyond: float,
+        *,
+        fewest: bool = False,
+        late: bool = False,
     ) -> None:
-        """`fewest` admits only paths that succeed on the very last move before the horizon."""
-        self.problem, self.gamma, self.horizon, self.beyond, self.fewest = problem, gamma, horizon, beyond, fewest
+        """`fewest` admits only paths that succeed on the very last move before the horizon.
+
+        Of equally good paths the one that succeeds soonest counts; with `late` the one that succeeds last, or never.
+        """
+        self.problem, self.gamma, self.horizon, self.beyond = problem, gamma, horizon, beyond
+        self.fewest, self.late = fewest, late
         self.first_u = problem.entry(machine).u
         self.scratch = problem.scratch()
         self.x_first, self.x_place = _places(problem.pond.x)
@@ -88,7 +100,7 @@ class Layers:
             )
         water_search.look_back(
             problem.pond, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
-            self.scratch, self._ends(t), quiet,
+            self.scratch, self._ends(t), self.late,
         )  # fmt: skip
         return layer
 

@@ -38,7 +38,10 @@ class WaterSolution:
     value: float
     """Discounted reward of the optimal policy from the start."""
     ends: int
-    """The step on which it ends: negative in failure, 0 where it does not within 600."""
+    """The step on which it ends: negative in failure, 0 where it does not within 600.
+
+    Of several optimal policies, equal up to rounding, it is the one that completes the task soonest.
+    """
     horizon: int
     """How many layers of time were worked out."""
 
@@ -70,12 +73,14 @@ class WaterSolution:
 
 @dataclass(frozen=True, eq=False)
 class WaterGuarantee:
-    """Does the optimal policy of a machine take the fewest steps? `fastrm.guarantee` tells."""
+    """Does every optimal policy of a machine take the fewest steps? `fastrm.guarantee` tells."""
 
     solution: WaterSolution
     """The optimum that the verdict is about."""
     shortest_return: float
     """The largest discounted reward of a path with the fewest steps."""
+    is_shortest: bool
+    """Whether every optimal policy takes the fewest steps."""
 
     def __repr__(self) -> str:
         return (
@@ -87,19 +92,14 @@ class WaterGuarantee:
         """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes`` or
         ``ends in failure``.
         """
-        best, length, shortest = self.solution.value, self.solution.length, self.solution.shortest
-        if length == shortest:
+        length, shortest = self.solution.length, self.solution.shortest
+        if self.is_shortest:
             return "shortest"
-        if abs(best - self.shortest_return) <= SAME * max(abs(best), abs(self.shortest_return)):
+        if _are_equal(self.solution.value, self.shortest_return):
             return "shortest for some optimal policies only"
         if length is None:
             return "ends in failure" if self.solution.ends < 0 else "never finishes"
         return f"detour (+{length - shortest} steps)"
-
-    @property
-    def is_shortest(self) -> bool:
-        """Whether the optimal policy takes the fewest steps."""
-        return self.verdict == "shortest"
 
     @cached_property
     def shortest_actions(self) -> tuple[int, ...]:
@@ -128,18 +128,43 @@ def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> 
         value, ends = Layers(problem, machine, gamma, horizon, most if horizon < last else 0.0).start()
         if ends or horizon == last:
             break
-    if problem.delay:  # the first move shows nothing; what others touch is read a move later
-        value, ends = entry.reward + gamma * value, (ends + 1 if ends > 0 else ends - 1 if ends < 0 else 0)
-    return WaterSolution(problem, machine, gamma, value, ends, horizon)
+    ends += problem.delay * ((ends > 0) - (ends < 0))  # what a move touches is read that much later
+    return WaterSolution(problem, machine, gamma, _from_start(problem, machine, gamma, value), ends, horizon)
 
 
 def guarantee_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterGuarantee:
-    """Decide whether the optimal policy takes the fewest steps; `fastrm.guarantee` calls it."""
+    """Decide whether every optimal policy takes the fewest steps; `fastrm.guarantee` calls it."""
     best, entry = solve_water(problem, gamma, machine), problem.entry(machine)
     if entry.outcome != LIVE:
-        return WaterGuarantee(best, best.value)
+        return WaterGuarantee(best, best.value, is_shortest=True)
     value, _ = _fewest(problem, machine, best.gamma).start()
-    return WaterGuarantee(best, entry.reward + best.gamma * value if problem.delay else value)
+    fewest = _from_start(problem, machine, best.gamma, value)
+    return WaterGuarantee(best, fewest, is_shortest=_are_equal(best.value, fewest) and not _may_be_late(best))
+
+
+def _may_be_late(best: WaterSolution) -> bool:
+    """Whether some optimal policy completes the task later than need be, or not at all; it may in the fewest steps."""
+    problem, machine, gamma = best.problem, best.machine, best.gamma
+    fewest, last = best.shortest - problem.delay, WATER_LIMIT - problem.delay
+    for margin in MARGINS:
+        horizon = min(fewest + margin, last)
+        beyond = _most(problem, machine, gamma) if horizon < last else 0.0
+        _, end = Layers(problem, machine, gamma, horizon, beyond, late=True).start()
+        if end or horizon == last:
+            return end != fewest
+        value, end = Layers(problem, machine, gamma, horizon, -math.inf, late=True).start()
+        if end != fewest and _are_equal(_from_start(problem, machine, gamma, value), best.value):
+            return True
+    return True
+
+
+def _from_start(problem: WaterProblem, machine: int, gamma: float, value: float) -> float:
+    """Return the value before the first move from that before the first one whose touches are read."""
+    return problem.entry(machine).reward + gamma * value if problem.delay else value
+
+
+def _are_equal(one: float, two: float) -> bool:
+    return abs(one - two) <= SAME * max(abs(one), abs(two))
 
 
 def _fewest(problem: WaterProblem, machine: int, gamma: float) -> Layers:
