@@ -62,7 +62,7 @@ def compile(
     Parameters
     ----------
     grid : GridMap, TableWorld or WaterWorld
-        The map, a world of another shape, or a water world, which takes neither metric nor slip.
+        The map, a world of another shape, or a water world, which takes none but the first three.
     machine : RewardMachine or sequence of them
         The task, or the tasks that episodes take turns to play.
     profile : {"clean", "icarte2022"} or Profile
@@ -97,7 +97,7 @@ def compile(
     <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>
     """
     if isinstance(grid, WaterWorld):
-        return compile_water(grid, machine, profile, metric=metric, slip=slip)
+        return compile_water(grid, machine, profile, metric=metric, slip=slip, gamma=gamma, start=start)
     if not isinstance(grid, GridMap | TableWorld):
         raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
     machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)

@@ -216,6 +216,8 @@ def compile_water(
     *,
     metric: str = "manhattan",
     slip: float = 0.0,
+    gamma: float = 0.9,
+    start: object = None,
 ) -> WaterProblem:
     """Turn a water world and one machine, or several, into a problem; `fastrm.compile` calls it.
 
@@ -228,6 +230,11 @@ def compile_water(
     """
     if metric != "manhattan" or slip != 0.0:
         raise ConfigError("metric, slip: are for maps; on Water world distances are straight lines and no move slips")
+    if start is not None or gamma != 0.9:
+        raise ConfigError(
+            "start, gamma: are for maps; on Water world the world says where episodes begin, and machines have no "
+            "potentials to discount"
+        )
     machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
     if not machines:
         raise MachineError("no machine to compile; give at least one")
