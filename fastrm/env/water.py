@@ -214,9 +214,10 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode in every environment, or in those that ``options["reset_mask"]`` marks."""
-        single = None if seed is None or isinstance(seed, list | tuple) else int(seed)
-        given = check_reset(single, options, ("reset_mask",))
-        super().reset(seed=single)
+        seeds = seed if isinstance(seed, list | tuple) else [seed]
+        for one in seeds:
+            given = check_reset(one, options, ("reset_mask",))
+        super().reset(seed=None if seed is None or isinstance(seed, list | tuple) else int(seed))
         mask = np.asarray(given.get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
             raise ConfigError(f"reset_mask: must be {self.num_envs} truth values")

@@ -40,7 +40,11 @@ PIECE = 500_000
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WaterRun(Run):
-    """What one run on Water world learned; cells of its paths are pairs of states of the x and the y axis."""
+    """What one run on Water world learned; cells of its paths are pairs of states of the x and the y axis.
+
+    Paths and lengths of the greedy policy are those from the world's own start. Where episodes began anywhere,
+    `shortest` is NaN and `solved` False, since other starts were not tried.
+    """
 
     features: str
     """Which set of features it learned with."""
@@ -52,11 +56,13 @@ class WaterRun(Run):
     """Tiles that the run met."""
 
     def plot(self, problem: Problem | WaterProblem | None = None) -> Figure:
-        """Draw the learning curve, or with its problem the path of the greedy policy; needs matplotlib."""
+        """Draw the learning curve, or with its problem the episode of the greedy policy; needs matplotlib."""
         from fastrm.pictures import draw_run, draw_water
 
-        if not isinstance(problem, WaterProblem):
+        if problem is None:
             return draw_run(self)
+        if not isinstance(problem, WaterProblem):
+            raise ConfigError(f"problem={shown(problem)}: must be the WaterProblem that the run learned about")
         return draw_water(problem.world, problem, self.greedy_actions[0])
 
 
@@ -86,6 +92,7 @@ class WaterLearner:
         self.problem, self.algo, self.features, self.starts = problem, algo, features, starts
         self.steps, self.episodes, self.config = int(steps), episodes, _configure(config, settings, int(steps))
         self.tilings = lay_tiles(problem, features)
+        problem.check_searchable()  # before the run, not after it
         self.units = _units(problem, optimum)
         self.setting = self._settle()
         self.width = N_PUSHES * (1 if self.tilings.is_sight else problem.tables.n_u)
@@ -208,6 +215,7 @@ class WaterLearner:
             actions.append(tuple(made.tolist()))
             lengths.append(len(made) if outcome == SUCCESS else None)
             paths.append(tuple((x, y) for x, y, _ in problem.walk(made, machine).states.tolist()))
+        shortest = problem.shortest if self.starts == "world" else (math.nan,) * len(problem.machines)
         rows = int(agent["rows"])
         ended = int(agent["episodes"])
         return WaterRun(
@@ -217,7 +225,7 @@ class WaterLearner:
             states=problem.states,
             q=np.zeros((0, problem.tables.n_u, N_PUSHES)), more={"greedy_actions": np.array(actions[0])},
             greedy_paths=tuple(paths),
-            greedy_lengths=tuple(lengths), shortest=problem.shortest, unit=tuple(self.units),
+            greedy_lengths=tuple(lengths), shortest=shortest, unit=tuple(self.units),
             episode_log=(log.ended["paid"][0, :ended], log.ended["length"][0, :ended]) if log.ended.size else None,
             features=self.features, starts=self.starts, greedy_actions=tuple(actions), rows=rows,
         )  # fmt: skip
@@ -250,6 +258,8 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: in
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
     usual = LearnerConfig(alpha=f"linear(0.5, 0.1, {steps})", q_init=0.03, episode_limit=WATER_LIMIT)
+    if config is not None and config.episode_limit == LearnerConfig().episode_limit:  # that of maps, left as it is
+        config = replace(config, episode_limit=WATER_LIMIT)
     chosen = replace(config or usual, **settings)
     if chosen.episode_limit > WATER_LIMIT:
         raise ConfigError(f"episode_limit={chosen.episode_limit}: on Water world it must be at most {WATER_LIMIT}")
@@ -257,10 +267,13 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: in
 
 
 def _units(problem: WaterProblem, optimum: Sequence[float] | None) -> list[float]:
-    """Return what scores 1, per machine: by default one completion in the fewest steps."""
+    """Return what scores 1, per machine: by default one completion in the fewest steps from the world's own start."""
     if optimum is None:
         return [1.0 / steps for steps in problem.shortest]
-    units = [float(unit) for unit in optimum]
+    try:
+        units = [float(unit) for unit in optimum]
+    except (TypeError, ValueError):
+        units = []
     if len(units) != len(problem.machines) or not all(0 < unit < math.inf for unit in units):
         raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({len(problem.machines)})")
     return units

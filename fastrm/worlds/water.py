@@ -152,8 +152,9 @@ class WaterWorld:
         if world is None and len(worlds) > 1:
             raise MapError(f"{source}: holds {len(worlds)} worlds; name one of {', '.join(names)}")
         name = next(iter(worlds)) if world is None else world
-        if name not in worlds:
-            raise MapError(f"{source}: no world {shown(name)}{did_you_mean(name, names)}; it has {', '.join(names)}")
+        if not isinstance(name, str) or name not in worlds:
+            near = did_you_mean(name, names) if isinstance(name, str) else ""
+            raise MapError(f"{source}: no world {shown(name)}{near}; it has {', '.join(names)}")
         where = f"{source} {printable(name)}"
         return cls(**_read_world(worlds[name], where), velocity=_pair(velocity), name=name, source=where)
 
@@ -209,8 +210,8 @@ class WaterWorld:
 
     def __repr__(self) -> str:
         counts = {colour: sum(ball.colour == colour for ball in self.balls) for colour in COLOURS}
-        said = ", ".join(f"{count} {colour}" for colour, count in counts.items() if count)
-        return f"<WaterWorld {self.source}: {len(self.balls)} balls, {said}>"
+        colours = ", ".join(f"{count} {colour}" for colour, count in counts.items() if count)
+        return f"<WaterWorld {self.source}: {len(self.balls)} balls, {colours}>"
 
 
 def _is_number(value: object) -> bool:

@@ -83,6 +83,9 @@ def test_numbers_are_those_of_agent_and_balls():
         (lambda p: WaterEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
         (lambda p: WaterEnv(p).step(0), "no episode is on; call reset() first"),
         (lambda p: WaterEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
+        (lambda p: WaterVectorEnv(2, p).reset(seed="x"), "seed='x': must be a whole number"),
+        (lambda p: WaterVectorEnv(2, p).reset(seed=1.5), "seed=1.5: must be a whole number"),
+        (lambda p: WaterVectorEnv(2, p).reset(seed=[1, "x"]), "seed='x': must be a whole number"),
         (lambda p: WaterVectorEnv(2, p).step(np.array([0, 5])), "actions: must be 2 whole numbers from 0 to 4"),
     ],
 )

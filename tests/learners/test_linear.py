@@ -6,6 +6,7 @@ import pytest
 import fastrm
 from fastrm import FastrmError, RewardMachine, WaterWorld
 from fastrm.learners.linear import WaterLearner
+from fastrm.worlds import Ball
 
 import naive_water
 from machine_specs import machine_text, sequence_spec
@@ -75,6 +76,8 @@ def test_a_task_is_learned(features):
         ({"episode_limit": 601}, "episode_limit=601: on Water world it must be at most 600"),
         ({"alhpa": 0.1}, "alhpa: no such setting (did you mean alpha?)"),
         ({"optimum": [0]}, "must be a positive number per machine (1)"),
+        ({"optimum": ["x"]}, "optimum=['x']: must be a positive number per machine (1)"),
+        ({"optimum": 5}, "optimum=5: must be a positive number per machine (1)"),
         ({"seed": -1}, "seed=-1: must be a whole number"),
     ],
 )
@@ -83,3 +86,27 @@ def test_what_linear_learners_cannot_do_is_refused_in_one_line(settings, message
     with pytest.raises(FastrmError) as caught:
         fastrm.train(problem, **{"algo": "crm", "steps": 100, **settings})
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_run_that_begins_anywhere_claims_no_shortest_path():
+    problem = fastrm.compile(WaterWorld((200.0, 200.0), (Ball("a", (255.0, 200.0), (0.0, 0.0)),)), fastrm.task("a"))
+    here, anywhere = (
+        fastrm.train(problem, "crm", steps=30_000, q_init=1.0, starts=starts) for starts in ("world", "anywhere")
+    )
+    assert (here.shortest, here.solved) == (problem.shortest, True)
+    assert np.isnan(anywhere.shortest).all() and not anywhere.solved and anywhere.unit == here.unit
+    assert repr(here).startswith("<Run crm seed 0: greedy 4, shortest 4 steps, score")
+    assert repr(anywhere).count("\n") == 0 and "shortest nan" in repr(anywhere)
+    assert here.plot(problem).axes and here.plot().axes
+
+
+def test_a_problem_without_fewest_steps_is_refused_before_the_run():
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a-b", kind="num-bool"), "icarte2022")
+    with pytest.raises(FastrmError, match="cannot be searched together; compile with profile='clean'"):
+        WaterLearner(problem, "crm", steps=1000, optimum=[1.0])
+
+
+def test_the_limit_of_water_world_stands_in_for_the_one_of_maps():
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    for config in (None, fastrm.LearnerConfig(tick=100)):
+        assert fastrm.train(problem, "crm", steps=100, config=config).config.episode_limit == 600

@@ -111,6 +111,7 @@ def test_what_is_no_world_is_refused_in_one_line(change, message):
     [
         (lambda: WaterWorld.parse("{", source="w.json"), "w.json: not JSON"),
         (lambda: WaterWorld.parse(WaterWorld.generate(1).to_json(), "M9"), "no world 'M9'; it has seed1"),
+        (lambda: WaterWorld.parse(WaterWorld.generate(1).to_json(), ["a"]), "no world ['a']; it has seed1"),
         (lambda: WaterWorld.generate(1, velocity=(10, 0)), "velocity (10.0, 0.0): both parts must be one of -90"),
         (lambda: WaterWorld.generate(-1), "seed=-1: must be a whole number"),
         (lambda: WaterWorld.load("no.json"), "no.json: cannot be read"),

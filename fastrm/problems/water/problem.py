@@ -135,12 +135,16 @@ class WaterProblem:
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
         """What a search in layers of time found for each machine."""
+        self.check_searchable()
+        return tuple(search_layers(self, machine) for machine in range(len(self.machines)))
+
+    def check_searchable(self) -> None:
+        """Refuse a problem whose fewest steps cannot be found."""
         if self.delay and self.events.bounds:
             raise ConfigError(
                 "fewest steps: guards that read distances, which are never late, and labels that are, in profile "
                 "icarte2022, cannot be searched together; compile with profile='clean'"
             )
-        return tuple(search_layers(self, machine) for machine in range(len(self.machines)))
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
