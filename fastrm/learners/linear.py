@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +24,10 @@ from fastrm.kernels.linear import SWIMMER, WaterSetting, WaterState
 from fastrm.kernels.water import N_PUSHES
 from fastrm.learners.runs import Run
 from fastrm.learners.tilings import lay_tiles
-from fastrm.problems import Problem, WaterProblem
+from fastrm.problems import WaterProblem
 from fastrm.resources import usable_memory
 from fastrm.schedules import GRID, value_at
 from fastrm.worlds import WATER_LIMIT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LEARNERS = ("qrm", "crm")
 STARTS = ("world", "anywhere")
@@ -54,16 +51,6 @@ class WaterRun(Run):
     """Actions of the greedy policy, per task."""
     rows: int
     """Tiles that the run met."""
-
-    def plot(self, problem: Problem | WaterProblem | None = None) -> Figure:
-        """Draw the learning curve, or with its problem the episode of the greedy policy; needs matplotlib."""
-        from fastrm.pictures import draw_run, draw_water
-
-        if problem is None:
-            return draw_run(self)
-        if not isinstance(problem, WaterProblem):
-            raise ConfigError(f"problem={shown(problem)}: must be the WaterProblem that the run learned about")
-        return draw_water(problem.world, problem, self.greedy_actions[0])
 
 
 class WaterLearner:

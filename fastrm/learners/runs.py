@@ -12,7 +12,7 @@ from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.learners import registry
-from fastrm.problems import Problem, find_actions
+from fastrm.problems import Problem, WaterProblem
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
@@ -89,7 +89,7 @@ class Run:
 
         return run_card(self)
 
-    def plot(self, problem: Problem | None = None) -> Figure:
+    def plot(self, problem: Problem | WaterProblem | None = None) -> Figure:
         """Draw the learning curve, or with its problem what was learned; needs matplotlib."""
         from fastrm.pictures import draw_learning, draw_run
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_number
-from fastrm.errors import ConfigError, printable
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.kernels import environments
 from fastrm.learners import Run, option_pairs, registry
 from fastrm.pictures.map_views import draw_ground, draw_objects, starts_to_mark
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
-from fastrm.problems import Problem, retrace, slide
+from fastrm.pictures.water import draw_water
+from fastrm.problems import Problem, WaterProblem, retrace, slide
 from fastrm.worlds import OFFSETS, Cell, GridMap
 
 if TYPE_CHECKING:
@@ -73,15 +74,16 @@ class _Learned(NamedTuple):
 
 
 def draw_learning(
-    problem: Problem, run: Run, states: Sequence[int] | None = None, width: float | None = None
+    problem: Problem | WaterProblem, run: Run, states: Sequence[int] | None = None, width: float | None = None
 ) -> Figure:
     """Draw policy, values and visits side by side, a row per machine state, and the greedy path over the map.
 
-    For HRM, which has values per option, each row shows the option that the greedy path takes in that state.
+    For HRM, which has values per option, each row shows the option that the greedy path takes in that state. On Water
+    world the picture shows the episode of the greedy policy.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or WaterProblem
         What was learned.
     run : Run
         Who learned it.
@@ -95,6 +97,10 @@ def draw_learning(
     ConfigError
         When matplotlib is missing, or the run has no values per machine state or option.
     """
+    if isinstance(problem, WaterProblem):
+        if "greedy_actions" not in run.more:
+            raise ConfigError(f"problem={shown(problem)}: the run learned about another problem; give that one")
+        return draw_water(problem.world, problem, run.more["greedy_actions"].tolist(), width)
     width = 9.4 if width is None else width
     check_number("width", width, 4, 40)
     rows, columns = problem.grid.size
