@@ -36,13 +36,26 @@ def test_the_fewest_steps_of_the_reference_worlds_are_those_known(reference, nam
     "spec, seed, profile",
     [(ORDERLY, 3, "clean"), (READING, 5, "clean"), (sequence_spec("f", "boolean"), 0, "icarte2022")],
 )
-def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile):
+@pytest.mark.parametrize("room", [10**9, 10_000, 0])
+def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile, room, monkeypatch):
+    monkeypatch.setattr("fastrm.problems.water.search.ROOM", room)  # layers kept for the way back: all, some, none
     world = close_by(seed)
     problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
     fewest = fewest_steps(naive_water.Pool(spec_of(world), profile), spec, 7)
     assert fewest is not None and problem.shortest == (fewest,)
     walk = problem.walk(problem.reached[0].actions)
     assert (len(walk.rewards), walk.outcome) == (fewest, 1)
+
+
+def test_a_search_that_does_not_fit_in_the_memory_is_refused_in_one_line(monkeypatch):
+    problem = fastrm.compile(WaterWorld.generate(1), fastrm.task("a"))
+    monkeypatch.setattr("fastrm.problems.water.search.usable_memory", lambda: 10**8)
+    with pytest.raises(FastrmError, match=r"^fewest steps: \d+ x \d+ states of the agent take 0.4 GB to search, .*$"):
+        _ = problem.shortest
+    monkeypatch.undo()
+    monkeypatch.setattr("fastrm.exact.water.layers.usable_memory", lambda: 10**4)
+    with pytest.raises(FastrmError, match=r"^values: layers of time take .* GB, and there are 0.0 GB of memory; .*$"):
+        fastrm.solve(problem)
 
 
 def machine(*edges):
@@ -79,7 +92,8 @@ def test_guards_that_no_ball_in_touch_opens_exclude_its_label(guard):
 
 
 def test_a_task_that_nothing_completes_is_named(monkeypatch):
-    monkeypatch.setattr("fastrm.problems.water.problem.WATER_LIMIT", 6)
+    for place in ("problem", "search"):
+        monkeypatch.setattr(f"fastrm.problems.water.{place}.WATER_LIMIT", 6)
     with pytest.raises(FastrmError, match="no path on <water seed 1> completes the task within 6 steps"):
         _ = fastrm.compile(WaterWorld.generate(1), fastrm.task("a-b")).shortest
 

@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.errors import ConfigError
 from fastrm.kernels import water_search
 from fastrm.kernels.contracts import LIVE
 from fastrm.kernels.water import DISTANCE
 from fastrm.kernels.water_search import Layer
 from fastrm.problems import WaterProblem
+from fastrm.resources import usable_memory
 
 ROOM = 600_000_000
 """Bytes for the layers of a stretch of time."""
@@ -65,6 +67,15 @@ class Layers:
         """Return the bytes of a layer."""
         n_x, n_y = self.size(t)
         return n_x * n_y * int(self.problem.tables.n_u) * 10
+
+    def _check_memory(self, extra: int) -> None:
+        """Refuse what does not fit: two layers, and so many bytes beside them."""
+        need, memory = 2 * self.nbytes(self.horizon) + extra, usable_memory()
+        if need > memory:
+            raise ConfigError(
+                f"values: layers of time take {need / 1e9:.1f} GB, and there are {memory / 1e9:.1f} GB of memory; "
+                "take a smaller box or fewer machine states"
+            )
 
     def last(self) -> Layer:
         """Return the layer at the horizon."""
@@ -117,12 +128,16 @@ class Layers:
 
     def start(self) -> tuple[float, int]:
         """Return the value of the start, and the step on which the best path ends: negative in failure, 0 if never."""
+        self._check_memory(0)
         layer = self.back_to(self.last(), self.horizon, 0)
         x, y = self.problem.pond.start
         return float(layer.value[x, y, self.first_u]), int(layer.end[x, y, self.first_u])
 
     def path(self) -> Stretch:
         """Return the best path from the start."""
+        whole, largest = sum(map(self.nbytes, range(self.horizon))), self.nbytes(self.horizon)
+        halvings = 0 if whole <= ROOM else min(self.horizon.bit_length(), int(whole / max(ROOM, 1)).bit_length())
+        self._check_memory(min(whole, ROOM) + halvings * largest)  # a layer waits at every halving
         state = np.array([*self.problem.pond.start, self.first_u])
         return self._through(state, 0, self.horizon, self.last())
 

@@ -12,12 +12,13 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import PROFILES, Profile
 from fastrm.errors import ConfigError, MachineError, shown
-from fastrm.kernels import water, water_search
-from fastrm.kernels.contracts import LIVE, SUCCESS
+from fastrm.kernels import water
+from fastrm.kernels.contracts import LIVE
 from fastrm.kernels.water import STACK, Machines, Pond, Scratch
 from fastrm.machines import RewardMachine
 from fastrm.problems.compatibility import leads_on, wanted_by
 from fastrm.problems.water.pond import Axis, fill_pond
+from fastrm.problems.water.search import Reached, search_layers
 from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_water_events
 from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
 
@@ -48,17 +49,6 @@ class Entry(NamedTuple):
     """What it pays."""
     outcome: int
     """LIVE, SUCCESS or FAILURE."""
-
-
-class Reached(NamedTuple):
-    """What a search in layers of time found."""
-
-    succeeds: int
-    """Fewest steps to a success, 0 where there is none within the limit."""
-    pays: int
-    """Fewest steps to an end that pays more than 0, a success or not."""
-    actions: tuple[int, ...]
-    """Actions of a path with the fewest steps to a success."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,43 +253,3 @@ def compile_water(
     return WaterProblem(
         world, machines, chosen, pond, (x_axis, y_axis), events, tables, evaluator.states, evaluator.ending
     )
-
-
-def search_layers(problem: WaterProblem, machine: int) -> Reached:
-    """Search forward in layers of time until a success is found, and follow it back to the start."""
-    pond, tables, scratch = problem.pond, problem.tables, problem.scratch()
-    x_within, y_within = (axis.within for axis in problem.axes)
-    small = np.min_scalar_type((1 << tables.n_u) - 1)
-    here = np.zeros((len(pond.x), len(pond.y)), dtype=np.uint64)
-    there = np.zeros_like(here)
-    entry = problem.entry(machine)
-    if entry.outcome != LIVE:
-        return Reached(int(entry.outcome == SUCCESS), int(entry.reward > 0), (0,) if entry.outcome == SUCCESS else ())
-    here[pond.start[0], pond.start[1]] = 1 << entry.u
-    layers: list[Array] = []
-    pays = 0
-    for t in range(WATER_LIMIT - problem.delay):
-        n_x, n_y = int(x_within[t]), int(y_within[t])
-        layers.append(here[:n_x, :n_y].astype(small))
-        met = water_search.spread(pond, tables, t, n_x, n_y, here, there, scratch)
-        if met & water_search.PAYS and not pays:
-            pays = t + 1 + problem.delay
-        if met & water_search.SUCCEEDS:
-            actions = _follow_back(problem, layers)
-            return Reached(t + 1 + problem.delay, pays or 0, actions)
-        if not there[: x_within[t + 1], : y_within[t + 1]].any():
-            break
-        here, there = there, here
-        there[: x_within[t + 1], : y_within[t + 1]] = 0
-    return Reached(0, pays, ())
-
-
-def _follow_back(problem: WaterProblem, layers: list[Array]) -> tuple[int, ...]:
-    """Return the actions of a path through layers to a success after the last."""
-    target, found = np.array([-1, -1, problem.tables.n_u]), np.zeros(4, dtype=np.int64)
-    actions: list[int] = []
-    for t in range(len(layers) - 1, -1, -1):
-        water_search.step_before(problem.pond, problem.tables, t, layers[t], target, problem.scratch(), found)
-        actions.append(int(found[3]))
-        target[:] = found[:3]
-    return (*reversed(actions), *(0,) * problem.delay)
