@@ -15,10 +15,8 @@ from fastrm.bench.console import FAILED, INTERRUPTED, add_json, add_quiet, new_t
 from fastrm.bench.progress import progress_bar
 from fastrm.errors import ConfigError, printable
 
-WATER_VELOCITIES = ("none", "up", "right", "down", "left")
-
 if TYPE_CHECKING:
-    from fastrm.studies import Comparison, Curves, Optimum, Speed
+    from fastrm.studies import Comparison, Curves, Optimum, Speed, WaterOptimum, WaterRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.ablation:
             raise ConfigError("--water and --ablation do not go together; --water runs nothing")
         return report_water(folder, as_json=arguments.json)
+    has_water = (folder / "water").is_dir()
     check_folder(folder)
     optima = compare_optima(folder)
     try:
@@ -67,54 +66,72 @@ def run(arguments: argparse.Namespace) -> int:
     figure = arguments.out / "parity.png" if have_matplotlib() else None
     if figure is not None:
         save(parity_curves(curves), figure)
+    water = score_water(folder) if has_water else ([], [])
     if arguments.json:
         report = {"optima": optima, "comparisons": comparisons, "rejected": rejected(comparisons)}
-        print_json({**report, "speeds": compare_speeds(folder), "figure": figure})
+        on_water = {"optima": water[0], "records": water[1]}
+        print_json({**report, "speeds": compare_speeds(folder), "figure": figure, "water": on_water})
     elif not arguments.quiet:
         print_optima(optima)
         print_parity(curves, comparisons)
         sys.stdout.write(f"both curves in {printable(str(figure))}\n" if figure else "")
         print_speeds(compare_speeds(folder))
-        if (folder / "water").is_dir():
-            report_water(folder, as_json=False)
-    return FAILED if rejected(comparisons) else 0
+        if has_water:
+            print_water(*water)
+    return FAILED if rejected(comparisons) or impossible(water[1]) else 0
 
 
 def report_water(folder: Path, as_json: bool) -> int:
     """Print the published episodes of Water world beside the optimum; exit code 1 if one is shorter than it."""
-    from rich.console import Console
+    optima, records = score_water(folder)
+    if as_json:
+        print_json({"optima": optima, "records": records})
+    else:
+        print_water(optima, records)
+    return FAILED if impossible(records) else 0
 
+
+def score_water(folder: Path) -> tuple[list[WaterOptimum], list[WaterRecord]]:
+    """Return the optima of Water world, and the published episodes scored against them."""
     from fastrm.studies import water_optima, water_records
 
     optima = water_optima(folder)
-    records = list(water_records(folder, optima))
-    impossible = [record for record in records if not record.is_possible]
-    if as_json:
-        print_json({"optima": optima, "records": records})
-        return FAILED if impossible else 0
+    return optima, list(water_records(folder, optima))
+
+
+def impossible(records: Sequence[WaterRecord]) -> list[WaterRecord]:
+    """Return the records with an episode that is shorter than the optimum."""
+    return [record for record in records if not record.is_possible]
+
+
+def print_water(optima: Sequence[WaterOptimum], records: Sequence[WaterRecord]) -> None:
+    """Print the tables."""
+    from rich.console import Console
+
+    from fastrm.worlds import WATER_ACTIONS
+
     console = Console(highlight=False)
     for one in optima:
         table = new_table(f"fewest steps of t10 on {one.world}", "velocity at the start", "paid", "completed")
-        for name, paid, completed in zip(WATER_VELOCITIES, one.paid, one.completed, strict=True):
+        for name, paid, completed in zip(WATER_ACTIONS, one.paid, one.completed, strict=True):
             table.add_row(name, f"{paid}", f"{completed}")
         console.print(table)
     columns = ("world", "learner", "episodes", "paid", "best", "ratio", "settled", "ratio", "fell")
     table = new_table("published episodes of t10: steps, and their ratio to the fewest", *columns)
     for record in records:
         share = f"{record.paid / record.episodes:.0%}"
-        table.add_row(
-            record.world, record.algorithm, f"{record.episodes:,}", share, f"{record.best}",
-            f"{record.best / record.fewest_paid:.2f}", f"{record.settled:g}",
+        steps = [
+            f"{record.best}", f"{record.best / record.fewest_paid:.2f}", f"{record.settled:g}",
             f"{record.settled / record.fewest_paid:.2f}", f"{record.fell_off:.1%}",
-        )  # fmt: skip
+        ] if record.paid else ["-"] * 5  # fmt: skip
+        table.add_row(record.world, record.algorithm, f"{record.episodes:,}", share, *steps)
     console.print(table)
     attained = sorted({record.world for record in records if record.best == record.fewest_paid})
     console.print(
         "fell: paid sooner than any completion can be, so at least this share of all episodes paid\n"
-        f"{len(impossible) or 'no'} best episode is shorter than the fewest steps; attained on "
+        f"{len(impossible(records)) or 'no'} best episode is shorter than the fewest steps; attained on "
         f"{', '.join(attained) or 'no world'}"
     )
-    return FAILED if impossible else 0
 
 
 def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[Curves]:

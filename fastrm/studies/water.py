@@ -24,12 +24,11 @@ from fastrm.problems import compile
 from fastrm.studies.findings import Estimate, over_maps
 from fastrm.studies.published import ALGORITHMS, machine_file, published_runs, water_file
 from fastrm.textfile import read_text
-from fastrm.worlds import WaterWorld
+from fastrm.worlds import PUSH, PUSHES, WaterWorld
 
 WATER_WORLDS = ("M1", "M3")
 """Worlds whose episodes were published."""
 WATER_TASK = "t10"
-FIRST_PUSHES = ((0.0, 0.0), (0.0, 30.0), (30.0, 0.0), (0.0, -30.0), (-30.0, 0.0))
 LAST_EPISODES = 1000
 
 
@@ -55,9 +54,9 @@ class WaterRecord:
     paid: int
     """Episodes that were paid."""
     best: int
-    """Steps of the shortest of them."""
+    """Steps of the shortest of them, 0 where none was."""
     settled: float
-    """Median steps of the last 1000 of every run that were paid."""
+    """Median steps of the last 1000 of every run that were paid, NaN where none was."""
     fell_off: float
     """Share of the episodes paid that were shorter than any completion: at least so many fell off."""
     fewest_paid: int
@@ -68,7 +67,7 @@ class WaterRecord:
     @property
     def is_possible(self) -> bool:
         """Whether no episode is shorter than the optimum."""
-        return self.best >= self.fewest_paid
+        return not self.paid or self.best >= self.fewest_paid
 
 
 def water_optima(folder: Path) -> list[WaterOptimum]:
@@ -76,7 +75,9 @@ def water_optima(folder: Path) -> list[WaterOptimum]:
     machine, path = RewardMachine.load(machine_file(folder, "water", WATER_TASK)), water_file(folder)
     found = []
     for name in WATER_WORLDS:
-        problems = [compile(WaterWorld.load(path, name, push), machine, "icarte2022") for push in FIRST_PUSHES]
+        problems = [
+            compile(WaterWorld.load(path, name, (PUSH * x, PUSH * y)), machine, "icarte2022") for x, y in PUSHES
+        ]
         found.append(WaterOptimum(name, *(tuple(column) for column in zip(
             *((problem.soonest_paid[0], problem.shortest[0]) for problem in problems), strict=True
         ))))  # fmt: skip
@@ -95,16 +96,16 @@ def water_records(folder: Path, optima: list[WaterOptimum]) -> Iterator[WaterRec
         for algorithm in ALGORITHMS:
             logs = published_runs(folder, algorithm, "water-single", optimum.world)
             lengths = [log.length[log.reward > 0] for log in logs]
-            paid = np.concatenate(lengths)
+            paid, last = np.concatenate(lengths), np.concatenate([steps[-LAST_EPISODES:] for steps in lengths])
             yield WaterRecord(
                 world=optimum.world,
                 algorithm=algorithm,
                 runs=len(logs),
                 episodes=sum(len(log.length) for log in logs),
                 paid=len(paid),
-                best=int(paid.min()),
-                settled=float(np.median(np.concatenate([steps[-LAST_EPISODES:] for steps in lengths]))),
-                fell_off=float((paid < min(optimum.completed)).mean()),
+                best=int(paid.min()) if paid.size else 0,
+                settled=float(np.median(last)) if paid.size else math.nan,
+                fell_off=float((paid < min(optimum.completed)).mean()) if paid.size else 0.0,
                 fewest_paid=min(optimum.paid),
                 fewest_completed=min(optimum.completed),
             )

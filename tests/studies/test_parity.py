@@ -37,6 +37,7 @@ from fastrm.studies.parity import (
     rejected,
 )
 from fastrm.studies.published import ALGORITHMS, published_optima, published_runs
+from fastrm.studies.water import WaterOptimum
 
 
 def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():
@@ -241,3 +242,24 @@ def test_water_worlds_that_are_not_there_are_named_in_one_line(tmp_path, capsys)
     (tmp_path / "machines" / "water" / "t10.txt").write_text("0\n[1]\n(0,1,'a',ConstantRewardFunction(1))\n")
     assert main(["parity", "--water", "--reference", str(tmp_path)]) == 2
     assert "worlds.json: missing; the folder of published data is only half copied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rewards, code", [([0.0, 0.0], 0), ([0.0, 1.0], 1)])
+def test_an_episode_of_water_world_below_the_optimum_fails_the_whole_comparison(
+    tmp_path, monkeypatch, capsys, rewards, code
+):
+    (tmp_path / "water").mkdir()
+    log = Monitor(np.array(rewards), np.array([600, 34]), np.zeros(2), {})
+    optimum = WaterOptimum("M1", (35, 36, 35, 35, 36), (39, 40, 39, 39, 40))
+    for name, made in {
+        "studies.check_folder": None, "studies.compare_optima": [], "bench.parity.compute": [],
+        "studies.compare_speeds": [], "studies.water_optima": [optimum], "studies.water.published_runs": [log],
+        "pictures.have_matplotlib": False, "bench.parity.print_parity": None, "bench.parity.print_optima": None,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(f"fastrm.{name}", lambda *_, made=made: made)
+    arguments = ["parity", "--reference", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--json"]) == main([*arguments, "--quiet"]) == code
+    records = json.loads(capsys.readouterr().out)["water"]["records"]
+    assert [record["best"] for record in records] == [34 * code] * len(ALGORITHMS)
+    assert main(arguments) == code
+    assert f"{code * len(ALGORITHMS) or 'no'} best episode is shorter" in capsys.readouterr().out
