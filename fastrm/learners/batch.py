@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from fastrm.checks import check_known, check_truth, check_whole
-from fastrm.config import LearnerConfig, Profile, log_ticks
+from fastrm.checks import check_truth, check_whole
+from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
-from fastrm.kernels.contracts import AGENT, EPISODE, N_ACTIONS, SUCCESS, TASK, Log, Rule, Setting, Span, State
+from fastrm.kernels.contracts import AGENT, N_ACTIONS, SUCCESS, TASK, Setting, State
 from fastrm.kernels.episode import begin
 from fastrm.learners import registry
+from fastrm.learners.pieces import blank_log, check_settings, next_span, rule_at, threshold
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
 from fastrm.learners.warm_start import check_shape, check_warm_starts
 from fastrm.problems import Problem, check_problem, mean_length
-from fastrm.schedules import GRID, final, value_at
+from fastrm.schedules import GRID, final
 from fastrm.worlds import Cell
 
 CACHED_BYTES = 1 << 20
@@ -48,7 +48,8 @@ class Batch:
     ) -> None:
         self.learner = registry.find(algo)
         check_problem(problem, may_be_large=getattr(self.learner, "takes_large", False))
-        self.config = _configure(config, settings)
+        check_settings(config, settings)
+        self.config = replace(config or LearnerConfig(), **settings)
         check_whole("steps", steps, 1, 2**53)
         check_truth("shaping", shaping)
         check_truth("episodes", episodes)
@@ -71,7 +72,9 @@ class Batch:
         rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
         begin(agents, self.setting.tasks, self.problem.tables.starts, self.setting.several)
         q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
-        self.state = State(agents, self._blank_log(self.steps if self.episodes else 0), q, own)
+        room = self.steps if self.episodes else 0
+        log = blank_log(self.config, self.steps, len(self.problem.machines), len(self.seeds), room)
+        self.state = State(agents, log, q, own)
         for i, values in enumerate(check_warm_starts(self.problem, self.learner, warm_start, len(self.seeds)) or ()):
             check_shape(self.learner, self.values(i), values)
             self.learner.put(self.problem, self.state, i, values)
@@ -88,30 +91,18 @@ class Batch:
             tables=problem.tables,
             tasks=tasks,
             reward=learned_rewards(problem, config.gamma, self.shaping),
-            rule=_rule(problem.profile, config, 0),
-            slip=_threshold(problem.slip) if problem.slip else None,
+            rule=rule_at(problem.profile, config, 0),
+            slip=threshold(problem.slip) if problem.slip else None,
             far=None,
             actions=_count_of_actions(problem),
             several=True if problem.tables.starts.size > 1 else None,
-        )
-
-    def _blank_log(self, room: int) -> Log:
-        n, ticks = len(self.seeds), self.config.count_ticks(self.steps)
-        window = self.config.window or (100 if len(self.problem.machines) == 1 else 1000)
-        return Log(
-            ring=np.zeros((n, window)),
-            ended=np.zeros((n, room), dtype=EPISODE),
-            episodes=np.zeros((n, ticks), dtype=np.int64),
-            completions=np.zeros((n, ticks), dtype=np.int64),
-            reward=np.zeros((n, ticks)),
-            score=np.full((n, ticks), math.nan),
         )
 
     def advance(self, steps: int) -> None:
         """Make so many more steps in every run, never beyond the end."""
         target = min(self.done + steps, self.steps)
         while self.done < target:
-            span = self._span(self._settle_rates(target))
+            span = next_span(self.config, self.steps, self.done, self._settle_rates(target))
             self.done += span.n_ticks * span.tick
             self.learner.advance(self.setting, self.state, span)
 
@@ -119,22 +110,8 @@ class Batch:
         """Give rates that follow a schedule their values; return up to which step they hold."""
         if not self.config.is_scheduled:
             return target
-        self.setting = self.setting._replace(rule=_rule(self.problem.profile, self.config, self.done))
+        self.setting = self.setting._replace(rule=rule_at(self.problem.profile, self.config, self.done))
         return min(target, (self.done // GRID + 1) * GRID)
-
-    def _span(self, target: int) -> Span:
-        """Return the next piece of the way to a step: whole ticks, of equal length, or a part of one."""
-        done, tick = self.done, self.config.tick
-        if tick == "log":
-            ticks = log_ticks(self.steps)
-            row = bisect.bisect_right(ticks, done)
-            end = ticks[row]
-        else:
-            row = done // tick
-            end = (row + 1) * tick
-            if done % tick == 0 and end <= target:
-                return Span((target - done) // tick, tick, row)
-        return Span(1, min(end, target) - done, row if end <= target else -1)
 
     def results(self) -> list[Run]:
         """Return what the runs have learned so far."""
@@ -202,36 +179,6 @@ def _bytes_per_row(arrays: Any) -> int:
         return 0
     row: tuple[int, ...] = arrays.shape[1:]
     return int(arrays.dtype.itemsize) * math.prod(row)
-
-
-def _rule(profile: Profile, config: LearnerConfig, step: int) -> Rule:
-    """Return how to learn from a step on."""
-    return Rule(
-        alpha=value_at(config.alpha, step),
-        gamma=float(config.gamma),
-        explore_below=_threshold(value_at(config.epsilon, step)),
-        limit=np.uint64(config.episode_limit),
-        bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
-        option_survives=profile.option_survives_limit,
-        prune=profile.prune,
-        controller_alpha=value_at(config.controller_alpha, step),
-    )
-
-
-def _threshold(probability: float) -> np.uint64:
-    """Return what the upper half of a draw must be below for something of this probability to happen."""
-    return np.uint64(math.floor(probability * 2**32))
-
-
-def _configure(config: LearnerConfig | None, settings: dict[str, Any]) -> LearnerConfig:
-    fields = LearnerConfig.__dataclass_fields__
-    for name in settings:
-        if name in ("profile", "metric", "slip"):
-            raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
-        check_known(name, fields)
-    if config is not None and not isinstance(config, LearnerConfig):
-        raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
-    return replace(config or LearnerConfig(), **settings)
 
 
 def _check_optimum(

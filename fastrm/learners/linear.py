@@ -5,7 +5,6 @@ The learners are those of maps (`qrm`, `crm`), with sums of weights in place of 
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,18 +14,19 @@ from typing import Any
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_known, check_truth, check_whole
-from fastrm.config import LearnerConfig, log_ticks
+from fastrm.checks import check_choice, check_truth, check_whole
+from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels import linear, rng
-from fastrm.kernels.contracts import AGENT, EPISODE, SUCCESS, TASK, Log, Rule, Span
+from fastrm.kernels.contracts import AGENT, SUCCESS, TASK
 from fastrm.kernels.linear import SWIMMER, WaterSetting, WaterState
 from fastrm.kernels.water import N_PUSHES
+from fastrm.learners.pieces import blank_log, check_settings, next_span, rule_at
 from fastrm.learners.runs import Run
 from fastrm.learners.tilings import lay_tiles
 from fastrm.problems import WaterProblem
 from fastrm.resources import usable_memory
-from fastrm.schedules import GRID, value_at
+from fastrm.schedules import GRID
 from fastrm.worlds import WATER_LIMIT
 
 LEARNERS = ("qrm", "crm")
@@ -94,7 +94,7 @@ class WaterLearner:
         n_u, most = problem.tables.n_u, int(self.tilings.count.max())
         self.state = WaterState(
             agents=agents,
-            log=self._blank_log(),
+            log=blank_log(self.config, self.steps, len(problem.machines), 1, self.steps if self.episodes else 0),
             row_of=np.zeros(self.tilings.n_tiles, dtype=np.int32),
             weights=np.zeros(FIRST_ROWS * self.width),
             rows_here=np.zeros((n_u, most), dtype=np.int64),
@@ -114,58 +114,22 @@ class WaterLearner:
         rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.pond.x, problem.pond.y)]
         anywhere = self.starts == "anywhere"
         return WaterSetting(
-            pond=problem.pond, machines=tables, tilings=self.tilings, tasks=tasks, rule=self._rule(0),
+            pond=problem.pond, machines=tables, tilings=self.tilings, tasks=tasks,
+            rule=rule_at(problem.profile, self.config, 0),
             q_init=float(self.config.q_init), sweeps=self.algo == "crm",
             rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0],
             carried=problem.carried,
         )  # fmt: skip
 
-    def _rule(self, step: int) -> Rule:
-        profile, config = self.problem.profile, self.config
-        return Rule(
-            alpha=value_at(config.alpha, step),
-            gamma=float(config.gamma),
-            explore_below=np.uint64(math.floor(value_at(config.epsilon, step) * 2**32)),
-            limit=np.uint64(config.episode_limit),
-            bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
-            option_survives=False,
-            prune=profile.prune,
-            controller_alpha=0.0,
-        )
-
-    def _blank_log(self) -> Log:
-        ticks = self.config.count_ticks(self.steps)
-        window = self.config.window or (100 if len(self.problem.machines) == 1 else 1000)
-        return Log(
-            ring=np.zeros((1, window)),
-            ended=np.zeros((1, self.steps if self.episodes else 0), dtype=EPISODE),
-            episodes=np.zeros((1, ticks), dtype=np.int64),
-            completions=np.zeros((1, ticks), dtype=np.int64),
-            reward=np.zeros((1, ticks)),
-            score=np.full((1, ticks), math.nan),
-        )
-
     def advance(self, steps: int) -> None:
         """Make so many more steps, never beyond the end."""
         target = min(self.done + steps, self.steps)
         while self.done < target:
-            span = self._span(target)
+            span = next_span(self.config, self.steps, self.done, min(target, (self.done // GRID + 1) * GRID))
             self._make_room(span.n_ticks * span.tick)
-            self.setting = self.setting._replace(rule=self._rule(self.done))
+            self.setting = self.setting._replace(rule=rule_at(self.problem.profile, self.config, self.done))
             self.done += span.n_ticks * span.tick
             linear.run(self.setting, self.state, span)
-
-    def _span(self, target: int) -> Span:
-        """Return the next piece: up to the next tick of the log or evaluation of schedules, or several whole ticks."""
-        done, tick = self.done, self.config.tick
-        if tick == "log":
-            ticks = log_ticks(self.steps)
-            row = bisect.bisect_right(ticks, done)
-            end = ticks[row]
-        else:
-            row, end = done // tick, (done // tick + 1) * tick
-        stop = min(end, target, (done // GRID + 1) * GRID)
-        return Span(1, stop - done, row if end <= stop else -1)
 
     def _make_room(self, steps: int) -> None:
         """Give the weights room for all tiles that so many steps may meet."""
@@ -240,10 +204,7 @@ def water_runs(
 
 def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: int) -> LearnerConfig:
     """Return the settings; what is not given is what was found to learn well here."""
-    for name in settings:
-        check_known(name, (*LearnerConfig.__dataclass_fields__, "features", "starts"))
-    if config is not None and not isinstance(config, LearnerConfig):
-        raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
+    check_settings(config, settings)
     usual = LearnerConfig(alpha=f"linear(0.5, 0.1, {steps})", q_init=0.03, episode_limit=WATER_LIMIT)
     if config is not None and config.episode_limit == LearnerConfig().episode_limit:  # that of maps, left as it is
         config = replace(config, episode_limit=WATER_LIMIT)
