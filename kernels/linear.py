@@ -20,8 +20,8 @@ from fastrm.kernels.tilings import Tilings, find_rows
 from fastrm.kernels.water import (
     N_PUSHES,
     Machines,
-    Pond,
     Scratch,
+    WaterTables,
     event_of,
     look_again,
     measure,
@@ -38,7 +38,7 @@ _0, _PUSHES = np.uint64(0), np.uint64(N_PUSHES)
 class WaterSetting(NamedTuple):
     """What stays the same while runs go on. Read-only."""
 
-    pond:     Pond
+    physics:  WaterTables
     machines: Machines
     tilings:  Tilings
     tasks:    np.ndarray  # TASK  [n_m]
@@ -53,7 +53,7 @@ class WaterSetting(NamedTuple):
 class WaterState(NamedTuple):
     """What one run changes on its way. All of it is updated; `rows_*` and `values` are room to work in."""
 
-    agents:    np.ndarray  # SWIMMER [1]
+    agents:    np.ndarray  # WATER_AGENT [1]
     log:       tuple       # Log
     row_of:    np.ndarray  # int32   [n_tiles]           row of weights, 0 where a tile was never met
     weights:   np.ndarray  # float64 [rows * n_u * 5] or [rows * 5]
@@ -64,7 +64,7 @@ class WaterState(NamedTuple):
     scratch:   Scratch
 
 
-SWIMMER = np.dtype([
+WATER_AGENT = np.dtype([
     ("rng0",        np.uint64),   # state of the generator
     ("rng1",        np.uint64),
     ("x",           np.int64),    # states of the axes
@@ -117,9 +117,9 @@ def _learn(setting, state, u, a, target, alpha):
 @part
 def _begin_episode(setting, me):
     """Put the agent at a start; where episodes begin anywhere, one draw decides."""
-    pond, n = setting.pond, me["episodes"]
-    me["x"], me["y"] = pond.start[0], pond.start[1]
-    if pond.delayed and me["first"] >= 0:
+    physics, n = setting.physics, me["episodes"]
+    me["x"], me["y"] = physics.start[0], physics.start[1]
+    if physics.delayed and me["first"] >= 0:
         me["x"], me["y"] = setting.carried[me["first"], 0], setting.carried[me["first"], 1]
     if setting.rest_x.size:
         number, me["rng0"], me["rng1"] = draw(me["rng0"], me["rng1"])
@@ -127,7 +127,7 @@ def _begin_episode(setting, me):
         me["y"] = setting.rest_y[(number >> HALF) * np.uint64(setting.rest_y.size) >> HALF]
     me["u"] = setting.machines.first_u[n % setting.machines.first_u.size]
     me["t"], me["earned"], me["waiting"], me["previous"] = 0, 0.0, 0, NO_EVENT
-    me["touching"] = touched(pond, 0, me["x"], me["y"])
+    me["touching"] = touched(physics, 0, me["x"], me["y"])
 
 
 @jit
@@ -156,26 +156,26 @@ def _sweep(setting, state, me, e, a, at_limit):
 @jit
 def run(setting, state, span):
     """Make the steps of a span."""
-    me, pond, machines, rule = state.agents[0], setting.pond, setting.machines, setting.rule
+    me, physics, machines, rule = state.agents[0], setting.physics, setting.machines, setting.rule
     reads = machines.feature.shape[0] > 0
     limit = np.int64(rule.limit)
     for tick in range(span.n_ticks):
         find_rows(setting, me, state, me["t"], me["x"], me["y"], state.rows_here, True)
         if reads:
-            measure(pond, machines, me["t"], me["x"], me["y"], state.scratch.after)
+            measure(physics, machines, me["t"], me["x"], me["y"], state.scratch.after)
         for _ in range(span.tick):
             _evaluate(setting, state, state.rows_here, me["u"])
             number, me["rng0"], me["rng1"] = draw(me["rng0"], me["rng1"])
             a = np.int64(choose_among(state.values, _0, _0, _PUSHES, number, rule.explore_below))
             if me["first"] < 0:
                 me["first"] = a
-            x, y = pushed(pond, me["x"], me["y"], a)
+            x, y = pushed(physics, me["x"], me["y"], a)
             t = me["t"] + 1
-            now = touched(pond, t, x, y)
-            fresh = np.int64(pond.colours[now & ~me["touching"]])
-            label = me["waiting"] if pond.delayed else fresh
+            now = touched(physics, t, x, y)
+            fresh = np.int64(physics.colours[now & ~me["touching"]])
+            label = me["waiting"] if physics.delayed else fresh
             if reads:
-                look_again(pond, machines, t, x, y, state.scratch)
+                look_again(physics, machines, t, x, y, state.scratch)
             e = event_of(machines, label, state.scratch)
             find_rows(setting, me, state, t, x, y, state.rows_next, True)
             at_limit = t == limit
@@ -189,7 +189,7 @@ def run(setting, state, span):
                 _begin_episode(setting, me)
                 find_rows(setting, me, state, 0, me["x"], me["y"], state.rows_here, True)
                 if reads:
-                    measure(pond, machines, 0, me["x"], me["y"], state.scratch.after)
+                    measure(physics, machines, 0, me["x"], me["y"], state.scratch.after)
             else:
                 for u in range(machines.n_u):
                     for k in range(setting.tilings.count[u]):
@@ -203,11 +203,11 @@ def follow(setting, state, x, y, u, actions):
 
     `actions` int64 [limit] is overwritten. Ties go to the highest action. Weights stay as they are.
     """
-    me, pond, machines = state.agents[0], setting.pond, setting.machines
+    me, physics, machines = state.agents[0], setting.physics, setting.machines
     reads = machines.feature.shape[0] > 0
-    touching, waiting = touched(pond, 0, x, y), np.int64(0)
+    touching, waiting = touched(physics, 0, x, y), np.int64(0)
     if reads:
-        measure(pond, machines, 0, x, y, state.scratch.after)
+        measure(physics, machines, 0, x, y, state.scratch.after)
     for n in range(actions.size):
         find_rows(setting, me, state, n, x, y, state.rows_next, False)
         best, a = _evaluate(setting, state, state.rows_next, u), 0
@@ -215,13 +215,13 @@ def follow(setting, state, x, y, u, actions):
             if state.values[b] == best:
                 a = b
         actions[n] = a
-        x, y = pushed(pond, x, y, a)
-        now = touched(pond, n + 1, x, y)
-        fresh = np.int64(pond.colours[now & ~touching])
-        label = waiting if pond.delayed else fresh
+        x, y = pushed(physics, x, y, a)
+        now = touched(physics, n + 1, x, y)
+        fresh = np.int64(physics.colours[now & ~touching])
+        label = waiting if physics.delayed else fresh
         touching, waiting = now, fresh
         if reads:
-            look_again(pond, machines, n + 1, x, y, state.scratch)
+            look_again(physics, machines, n + 1, x, y, state.scratch)
         e = event_of(machines, label, state.scratch)
         outcome = machines.outcome[e, u]
         u = np.int64(machines.delta[e, u])

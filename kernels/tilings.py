@@ -45,12 +45,12 @@ def _row(me, state, tile, size, is_new):
 
 
 @part
-def _look(pond, t, x, y, sees):
+def _look(physics, t, x, y, sees):
     """Overwrite `sees` with what the agent sees of every ball."""
-    for b in range(pond.colour.size):
-        dx, dy = pond.balls[t, b, 0] - pond.x[x, 0], pond.balls[t, b, 1] - pond.y[y, 0]
+    for b in range(physics.colour.size):
+        dx, dy = physics.balls[t, b, 0] - physics.x[x, 0], physics.balls[t, b, 1] - physics.y[y, 0]
         sees[b, 0], sees[b, 1] = dx, dy
-        sees[b, 2], sees[b, 3] = pond.balls[t, b, 2] - pond.x[x, 1], pond.balls[t, b, 3] - pond.y[y, 1]
+        sees[b, 2], sees[b, 3] = physics.balls[t, b, 2] - physics.x[x, 1], physics.balls[t, b, 3] - physics.y[y, 1]
         sees[b, 4] = dx * dx + dy * dy
 
 
@@ -65,7 +65,7 @@ def find_rows(setting, me, state, t, x, y, rows, is_new):
             for u in range(n_u):
                 rows[u, k] = row + u * N_PUSHES
         return
-    _look(setting.pond, t, x, y, state.sees)
+    _look(setting.physics, t, x, y, state.sees)
     sees = state.sees
     for u in range(n_u):
         n = 0
@@ -74,8 +74,8 @@ def find_rows(setting, me, state, t, x, y, rows, is_new):
             if colours == 0:
                 continue
             nearest, least = -1, np.inf
-            for b in range(setting.pond.colour.size):
-                if colours >> setting.pond.colour[b] & 1 and sees[b, 4] < least:
+            for b in range(setting.physics.colour.size):
+                if colours >> setting.physics.colour[b] & 1 and sees[b, 4] < least:
                     nearest, least = b, sees[b, 4]
             for k in range(tilings.width.shape[0]):
                 tile = np.int64(0)

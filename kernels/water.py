@@ -22,7 +22,7 @@ STACK = 32  # numbers that a reward may hold while it is worked out
 
 
 # fmt: off
-class Pond(NamedTuple):
+class WaterTables(NamedTuple):
     """One world. C-contiguous, read-only. T is the step limit, n_b the number of balls."""
 
     next_x:  np.ndarray  # uint16  [n_x, 3]          state of the x axis after a push to the left, none, to the right
@@ -75,24 +75,24 @@ class Scratch(NamedTuple):
 
 
 @part
-def pushed(pond, x, y, a):
+def pushed(physics, x, y, a):
     """Return where an action leads from a state of both axes."""
     return (
-        np.int64(pond.next_x[x, 1 + np.int64(a == 2) - np.int64(a == 4)]),
-        np.int64(pond.next_y[y, 1 + np.int64(a == 1) - np.int64(a == 3)]),
+        np.int64(physics.next_x[x, 1 + np.int64(a == 2) - np.int64(a == 4)]),
+        np.int64(physics.next_y[y, 1 + np.int64(a == 1) - np.int64(a == 3)]),
     )
 
 
 @part
-def touched(pond, t, x, y):
+def touched(physics, t, x, y):
     """Return the balls, a bit each, that the agent touches after t moves."""
-    near = np.int64(pond.near_x[t, x] & pond.near_y[t, y])
+    near = np.int64(physics.near_x[t, x] & physics.near_y[t, y])
     found = np.int64(0)
     b = 0
     while near:
         if near & 1:
-            dx, dy = pond.balls[t, b, 0] - pond.x[x, 0], pond.balls[t, b, 1] - pond.y[y, 0]
-            if dx * dx + dy * dy <= pond.reach:
+            dx, dy = physics.balls[t, b, 0] - physics.x[x, 0], physics.balls[t, b, 1] - physics.y[y, 0]
+            if dx * dx + dy * dy <= physics.reach:
                 found |= np.int64(1) << b
         near >>= 1
         b += 1
@@ -100,26 +100,26 @@ def touched(pond, t, x, y):
 
 
 @part
-def measure(pond, machines, t, x, y, out):
+def measure(physics, machines, t, x, y, out):
     """Overwrite `out` with the distance to the nearest ball of every colour that is read: 0 while one is touched."""
     for c in range(machines.seen.size):
         out[c] = np.inf
-    for b in range(pond.colour.size):
-        c = pond.colour[b]
+    for b in range(physics.colour.size):
+        c = physics.colour[b]
         if machines.seen[c]:
-            dx, dy = pond.balls[t, b, 0] - pond.x[x, 0], pond.balls[t, b, 1] - pond.y[y, 0]
+            dx, dy = physics.balls[t, b, 0] - physics.x[x, 0], physics.balls[t, b, 1] - physics.y[y, 0]
             out[c] = min(out[c], dx * dx + dy * dy)
     for c in range(machines.seen.size):
         if machines.seen[c]:
-            out[c] = max(0.0, np.sqrt(out[c]) - pond.touch)
+            out[c] = max(0.0, np.sqrt(out[c]) - physics.touch)
 
 
 @part
-def look_again(pond, machines, t, x, y, scratch):
+def look_again(physics, machines, t, x, y, scratch):
     """Make the distances after the last move those before the next, and measure anew."""
     for c in range(machines.seen.size):
         scratch.before[c] = scratch.after[c]
-    measure(pond, machines, t, x, y, scratch.after)
+    measure(physics, machines, t, x, y, scratch.after)
 
 
 @part
@@ -182,26 +182,26 @@ def pay(machines, e, u, scratch):
 
 
 @jit
-def walk(pond, machines, u, actions, scratch, states, labels, rewards):
+def walk(physics, machines, u, actions, scratch, states, labels, rewards):
     """Follow actions from the start in machine state u until the episode ends; return the moves made and the outcome.
 
     `states` int64 [n + 1, 3] gets both axes and the machine state after every move, `labels` uint8 [n] and `rewards`
     float64 [n] what each move showed and paid.
     """
-    x, y = pond.start[0], pond.start[1]
-    touching, waiting = touched(pond, 0, x, y), np.uint8(0)
+    x, y = physics.start[0], physics.start[1]
+    touching, waiting = touched(physics, 0, x, y), np.uint8(0)
     states[0, 0], states[0, 1], states[0, 2] = x, y, u
     reads = machines.feature.shape[0] > 0
     if reads:
-        measure(pond, machines, 0, x, y, scratch.after)
+        measure(physics, machines, 0, x, y, scratch.after)
     for n in range(actions.size):
-        x, y = pushed(pond, x, y, actions[n])
-        now = touched(pond, n + 1, x, y)
-        fresh = pond.colours[now & ~touching]
-        label = waiting if pond.delayed else fresh
+        x, y = pushed(physics, x, y, actions[n])
+        now = touched(physics, n + 1, x, y)
+        fresh = physics.colours[now & ~touching]
+        label = waiting if physics.delayed else fresh
         touching, waiting = now, fresh
         if reads:
-            look_again(pond, machines, n + 1, x, y, scratch)
+            look_again(physics, machines, n + 1, x, y, scratch)
         e = event_of(machines, label, scratch)
         outcome = machines.outcome[e, u]
         labels[n], rewards[n] = label, paid(machines, e, u, scratch)

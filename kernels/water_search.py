@@ -30,16 +30,16 @@ class Layer(NamedTuple):
 
 
 @part
-def _read(pond, machines, t, x, y, x_next, y_next, scratch, reads):
+def _read(physics, machines, t, x, y, x_next, y_next, scratch, reads):
     """Return the event of a move that is made after t others."""
-    fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touched(pond, t, x, y)]
+    fresh = physics.colours[touched(physics, t + 1, x_next, y_next) & ~touched(physics, t, x, y)]
     if reads:
-        measure(pond, machines, t + 1, x_next, y_next, scratch.after)
+        measure(physics, machines, t + 1, x_next, y_next, scratch.after)
     return event_of(machines, fresh, scratch)
 
 
 @jit
-def spread(pond, machines, t, n_x, n_y, here, there, scratch):
+def spread(physics, machines, t, n_x, n_y, here, there, scratch):
     """Make every move from a layer; return which ends were met: PAYS for one that pays, SUCCEEDS for a success.
 
     `here` uint64 [n_x, n_y] has a bit per machine state that can be reached, of the first n_x and n_y states of the
@@ -52,10 +52,10 @@ def spread(pond, machines, t, n_x, n_y, here, there, scratch):
             if states == np.uint64(0):
                 continue
             if reads:
-                measure(pond, machines, t, x, y, scratch.before)
+                measure(physics, machines, t, x, y, scratch.before)
             for a in range(N_PUSHES):
-                x_next, y_next = pushed(pond, x, y, a)
-                e = _read(pond, machines, t, x, y, x_next, y_next, scratch, reads)
+                x_next, y_next = pushed(physics, x, y, a)
+                e = _read(physics, machines, t, x, y, x_next, y_next, scratch, reads)
                 if machines.quiet[e]:
                     there[x_next, y_next] |= states
                     continue
@@ -70,7 +70,7 @@ def spread(pond, machines, t, n_x, n_y, here, there, scratch):
 
 
 @jit
-def step_before(pond, machines, t, here, target, scratch, found):
+def step_before(physics, machines, t, here, target, scratch, found):
     """Find a move, made after t others from a layer, that leads to a target; say whether there is one.
 
     `here` unsigned [n_x, n_y] as in `spread`; `target` int64 [3] has both axes and the machine state, or -1 -1 and the
@@ -83,12 +83,12 @@ def step_before(pond, machines, t, here, target, scratch, found):
             if states == np.uint64(0):
                 continue
             for a in range(N_PUSHES):
-                x_next, y_next = pushed(pond, x, y, a)
+                x_next, y_next = pushed(physics, x, y, a)
                 if target[0] >= 0 and (x_next != target[0] or y_next != target[1]):
                     continue
                 if reads:
-                    measure(pond, machines, t, x, y, scratch.before)
-                e = _read(pond, machines, t, x, y, x_next, y_next, scratch, reads)
+                    measure(physics, machines, t, x, y, scratch.before)
+                e = _read(physics, machines, t, x, y, x_next, y_next, scratch, reads)
                 for u in range(machines.n_u):
                     if states >> np.uint64(u) & _1:
                         outcome, u_next = machines.outcome[e, u], np.int64(machines.delta[e, u])
@@ -99,14 +99,14 @@ def step_before(pond, machines, t, here, target, scratch, found):
 
 
 @jit
-def measure_all(pond, machines, t, x_places, y_places, out):
+def measure_all(physics, machines, t, x_places, y_places, out):
     """Overwrite `out` [places of x, places of y, colours] with the distances after t moves.
 
     Places are states of an axis, one for every position: velocities do not matter here.
     """
     for i in range(x_places.size):
         for j in range(y_places.size):
-            measure(pond, machines, t, x_places[i], y_places[j], out[i, j])
+            measure(physics, machines, t, x_places[i], y_places[j], out[i, j])
 
 
 @part
@@ -132,12 +132,12 @@ def _is_better(worth, end, best, best_end, late):
 
 
 @part
-def _try(pond, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads):
+def _try(physics, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads):
     """Return where an action leads, and its event."""
-    x_next, y_next = pushed(pond, x, y, a)
+    x_next, y_next = pushed(physics, x, y, a)
     for c in range(machines.seen.size if reads else 0):
         scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
-    fresh = pond.colours[touched(pond, t + 1, x_next, y_next) & ~touching]
+    fresh = physics.colours[touched(physics, t + 1, x_next, y_next) & ~touching]
     return x_next, y_next, event_of(machines, fresh, scratch)
 
 
@@ -155,7 +155,7 @@ def _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends):
 
 
 @jit
-def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, late):
+def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, late):
     """Work out the values of the best moves after t others, from those after t + 1.
 
     ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0. Of equally good paths the one that succeeds soonest
@@ -167,14 +167,16 @@ def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, 
     reads = machines.feature.shape[0] > 0
     for x in range(n_x):
         for y in range(n_y):
-            touching = touched(pond, t, x, y)
+            touching = touched(physics, t, x, y)
             for u in range(machines.n_u):
                 now.value[x, y, u] = -np.inf
                 now.end[x, y, u] = 0
             for c in range(machines.seen.size if reads else 0):
                 scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
-                x_next, y_next, e = _try(pond, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads)
+                x_next, y_next, e = _try(
+                    physics, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads
+                )
                 for u in range(machines.n_u):
                     worth, end, _, _ = _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends)
                     if _is_better(worth, end, now.value[x, y, u], np.int64(now.end[x, y, u]), late):
@@ -183,19 +185,19 @@ def look_back(pond, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, 
 
 
 @jit
-def best_move(pond, machines, t, state, gamma, later, x_place, y_place, distance, scratch, ends):
+def best_move(physics, machines, t, state, gamma, later, x_place, y_place, distance, scratch, ends):
     """Return the action that `look_back` would choose in one state, and the outcome; `state` int64 [3] is moved on.
 
     `distance` are the distances after t moves.
     """
     reads = machines.feature.shape[0] > 0
     x, y, u = state[0], state[1], state[2]
-    touching = touched(pond, t, x, y)
+    touching = touched(physics, t, x, y)
     for c in range(machines.seen.size if reads else 0):
         scratch.before[c] = distance[x_place[x], y_place[y], c]
     best, best_end, chosen, how = -np.inf, np.int64(0), 0, np.int64(LIVE)
     for a in range(N_PUSHES):
-        x_next, y_next, e = _try(pond, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads)
+        x_next, y_next, e = _try(physics, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads)
         worth, end, outcome, u_next = _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends)
         if _is_better(worth, end, best, best_end, False):
             best_end, chosen, how = end, a, outcome

@@ -26,7 +26,7 @@ from fastrm.env.named_problems import check_reset
 from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels import water_environments
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.kernels.water_environments import Swimmers
+from fastrm.kernels.water_environments import WaterAgents
 from fastrm.problems import WaterProblem, colours_of
 from fastrm.worlds import FASTEST, WATER_ACTIONS, WATER_LIMIT
 
@@ -40,7 +40,7 @@ except ImportError:
 OBSERVATIONS = ("numbers", "states")
 
 
-class Shoal:
+class WaterBatch:
     """So many agents in one water world, moved together; what both environments share."""
 
     def __init__(self, problem: WaterProblem, count: int, observation: str, episode_limit: int) -> None:
@@ -49,7 +49,7 @@ class Shoal:
         check_choice("observation", observation, OBSERVATIONS)
         check_whole("episode_limit", episode_limit, 1, WATER_LIMIT)
         self.problem, self.count, self.observation, self.limit = problem, count, observation, episode_limit
-        self.swimmers = Swimmers(
+        self.agents = WaterAgents(
             np.zeros((count, 4), dtype=np.int64), *(np.zeros(count, dtype=np.int64) for _ in range(2)),
             np.full(count, -1), np.ones(count, dtype=np.uint8),
         )  # fmt: skip
@@ -57,20 +57,20 @@ class Shoal:
         self.episodes = np.zeros(count, dtype=np.int64)
         self.event, self.label = (np.zeros(count, dtype=np.int64) for _ in range(2))
         self._only = np.repeat(problem.tables.first_u, count) if len(problem.machines) == 1 else None
-        self.together = FASTEST + float(np.abs(problem.pond.balls[..., 2:]).max())
+        self.together = FASTEST + float(np.abs(problem.physics.balls[..., 2:]).max())
 
     def space(self) -> spaces.Space[Any]:
         """Return the space of one observation."""
-        pond, n_u = self.problem.pond, self.problem.tables.n_u
+        physics, n_u = self.problem.physics, self.problem.tables.n_u
         if self.observation == "states":
-            return spaces.MultiDiscrete([len(pond.x), len(pond.y), WATER_LIMIT + 1, n_u + 1])
-        return spaces.Box(-1.0, 1.0, (4 + 4 * len(pond.colour) + n_u,), dtype=np.float32)
+            return spaces.MultiDiscrete([len(physics.x), len(physics.y), WATER_LIMIT + 1, n_u + 1])
+        return spaces.Box(-1.0, 1.0, (4 + 4 * len(physics.colour) + n_u,), dtype=np.float32)
 
     def begin(self, mask: Array, anew: bool) -> None:
         """Begin an episode in some environments; `anew` forgets all episodes before."""
         if anew:
-            self.episodes[mask], self.swimmers.first[mask] = 0, -1
-        water_environments.begin(self.problem.pond, self.carried, self.swimmers, mask, self._first_u())
+            self.episodes[mask], self.agents.first[mask] = 0, -1
+        water_environments.begin(self.problem.physics, self.carried, self.agents, mask, self._first_u())
         self.episodes[mask] += 1
 
     def _first_u(self) -> Array:
@@ -83,9 +83,9 @@ class Shoal:
         """Move all agents; return what was paid, and which episodes are terminated or truncated."""
         reward, ends, cut = np.empty(self.count), *(np.empty(self.count, dtype=np.bool_) for _ in range(2))
         first_u = self._first_u()
-        self.episodes += self.swimmers.over != 0
+        self.episodes += self.agents.over != 0
         water_environments.step(
-            self.problem.pond, self.problem.tables, self.carried, self.limit, actions, first_u, self.swimmers,
+            self.problem.physics, self.problem.tables, self.carried, self.limit, actions, first_u, self.agents,
             self.scratch, reward, ends, cut, self.event, self.label,
         )  # fmt: skip
         return reward, ends, cut
@@ -93,12 +93,12 @@ class Shoal:
     def observe(self) -> Array:
         """Return what all agents see."""
         if self.observation == "states":
-            states: Array = self.swimmers.state.copy()
+            states: Array = self.agents.state.copy()
             return states
         problem = self.problem
         out = np.empty((self.count, 4 + 4 * len(problem.world.balls) + problem.tables.n_u), dtype=np.float32)
         water_environments.observe(
-            problem.pond, self.swimmers.state, 1 / problem.world.side, 1 / FASTEST, 1 / self.together, out
+            problem.physics, self.agents.state, 1 / problem.world.side, 1 / FASTEST, 1 / self.together, out
         )
         return out
 
@@ -130,39 +130,39 @@ class WaterEnv(gymnasium.Env[Array, int]):
         counterfactuals: bool = False,
     ) -> None:
         check_truth("counterfactuals", counterfactuals)
-        self._shoal = Shoal(problem, 1, observation, episode_limit)
+        self._batch = WaterBatch(problem, 1, observation, episode_limit)
         self.problem, self.counterfactuals, self.render_mode = problem, counterfactuals, None
-        self.observation_space = self._shoal.space()
+        self.observation_space = self._batch.space()
         self.action_space = cast("spaces.Space[int]", spaces.Discrete(len(WATER_ACTIONS)))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode; no label is read there."""
         check_reset(seed, options, ())
         super().reset(seed=None if seed is None else int(seed))
-        self._shoal.begin(np.ones(1, dtype=np.bool_), anew=seed is not None)
-        self._shoal.label[0] = 0
-        return self._shoal.observe()[0], self._info(success=False)
+        self._batch.begin(np.ones(1, dtype=np.bool_), anew=seed is not None)
+        self._batch.label[0] = 0
+        return self._batch.observe()[0], self._info(success=False)
 
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Push, move, read the label; let the machine pay and change its state."""
         if not self.action_space.contains(action):
             numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(WATER_ACTIONS))
             raise ConfigError(f"action {shown(action)}: must be a number of {numbered}")
-        shoal = self._shoal
-        if shoal.swimmers.over[0]:
+        batch = self._batch
+        if batch.agents.over[0]:
             raise ConfigError("no episode is on; call reset() first")
-        u = int(shoal.swimmers.state[0, 3])
-        reward, ends, cut = shoal.move(np.array([action], dtype=np.int64))
-        event = int(shoal.event[0])
+        u = int(batch.agents.state[0, 3])
+        reward, ends, cut = batch.move(np.array([action], dtype=np.int64))
+        event = int(batch.event[0])
         info = self._info(success=self.problem.tables.outcome[event, u] == SUCCESS)
         if self.counterfactuals:
             info["counterfactuals"] = self._counterfactuals(event)
-        return shoal.observe()[0], float(reward[0]), bool(ends[0]), bool(cut[0]), info
+        return batch.observe()[0], float(reward[0]), bool(ends[0]), bool(cut[0]), info
 
     def in_state(self, observation: Array, state: int) -> Array:
         """Return an observation as it would be in another machine state; the number of states stands for a terminal."""
         seen, n_u = observation.copy(), self.problem.tables.n_u
-        if self._shoal.observation == "states":
+        if self._batch.observation == "states":
             seen[3] = state
             return seen
         seen[-n_u:] = np.arange(n_u) == state
@@ -174,18 +174,18 @@ class WaterEnv(gymnasium.Env[Array, int]):
         return {
             "state": np.arange(tables.n_u),
             "next_state": tables.delta[event].astype(np.int64),
-            "reward": self.problem.paid(event, self._shoal.scratch),
+            "reward": self.problem.paid(event, self._batch.scratch),
             "terminated": tables.outcome[event] != LIVE,
         }
 
     def _info(self, success: bool) -> dict[str, Any]:
-        shoal, problem = self._shoal, self.problem
-        x, y, _, u = shoal.swimmers.state[0].tolist()
+        batch, problem = self._batch, self.problem
+        x, y, _, u = batch.agents.state[0].tolist()
         return {
-            "labels": tuple(colours_of(int(shoal.label[0]))),
+            "labels": tuple(colours_of(int(batch.label[0]))),
             "rm_state": "(terminal)" if u == problem.tables.n_u else problem.states[u][1],
-            "task": (int(shoal.episodes[0]) - 1) % len(problem.machines),
-            "position": (float(problem.pond.x[x, 0]), float(problem.pond.y[y, 0])),
+            "task": (int(batch.episodes[0]) - 1) % len(problem.machines),
+            "position": (float(problem.physics.x[x, 0]), float(problem.physics.y[y, 0])),
             "success": bool(success),
         }
 
@@ -203,9 +203,9 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
         self, num_envs: int, problem: WaterProblem, *, observation: str = "states", episode_limit: int = WATER_LIMIT
     ) -> None:
         check_whole("num_envs", num_envs, 1, 10**7)
-        self._shoal = Shoal(problem, num_envs, observation, episode_limit)
+        self._batch = WaterBatch(problem, num_envs, observation, episode_limit)
         self.problem, self.num_envs, self.render_mode = problem, num_envs, None
-        self.single_observation_space = self._shoal.space()
+        self.single_observation_space = self._batch.space()
         self.single_action_space = spaces.Discrete(len(WATER_ACTIONS))
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
@@ -221,9 +221,9 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
         mask = np.asarray(given.get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
             raise ConfigError(f"reset_mask: must be {self.num_envs} truth values")
-        self._shoal.begin(mask, anew=seed is not None)
-        self._shoal.label[mask] = 0
-        return self._shoal.observe(), self._infos()
+        self._batch.begin(mask, anew=seed is not None)
+        self._batch.label[mask] = 0
+        return self._batch.observe(), self._infos()
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Move every agent."""
@@ -231,9 +231,9 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
         fits = given.shape == (self.num_envs,) and given.dtype.kind in "iu"
         if not fits or given.min() < 0 or given.max() >= len(WATER_ACTIONS):
             raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {len(WATER_ACTIONS) - 1}")
-        reward, ends, cut = self._shoal.move(given.astype(np.int64, copy=False))
-        return self._shoal.observe(), reward, ends, cut, self._infos()
+        reward, ends, cut = self._batch.move(given.astype(np.int64, copy=False))
+        return self._batch.observe(), reward, ends, cut, self._infos()
 
     def _infos(self) -> dict[str, Any]:
-        shoal = self._shoal
-        return {"rm_state": shoal.swimmers.state[:, 3].copy(), "labels": shoal.label.copy()}
+        batch = self._batch
+        return {"rm_state": batch.agents.state[:, 3].copy(), "labels": batch.label.copy()}

@@ -19,7 +19,7 @@ from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels import linear, rng
 from fastrm.kernels.contracts import AGENT, SUCCESS, TASK
-from fastrm.kernels.linear import SWIMMER, WaterSetting, WaterState
+from fastrm.kernels.linear import WATER_AGENT, WaterSetting, WaterState
 from fastrm.kernels.water import N_PUSHES
 from fastrm.learners.pieces import blank_log, check_settings, next_span, rule_at
 from fastrm.learners.runs import Run
@@ -88,7 +88,7 @@ class WaterLearner:
         """Begin a run."""
         check_whole("seed", seed, 0, 2**64 - 1)
         self.seed, self.done = int(seed), 0
-        problem, agents, seeded = self.problem, np.zeros(1, dtype=SWIMMER), np.zeros(1, dtype=AGENT)
+        problem, agents, seeded = self.problem, np.zeros(1, dtype=WATER_AGENT), np.zeros(1, dtype=AGENT)
         rng.seed_runs(seeded, np.array([self.seed], dtype=np.uint64))
         agents["rng0"], agents["rng1"] = seeded["rng0"], seeded["rng1"]
         n_u, most = problem.tables.n_u, int(self.tilings.count.max())
@@ -111,10 +111,10 @@ class WaterLearner:
         tasks = np.zeros(len(problem.machines), dtype=TASK)
         tasks["first_u"], tasks["optimum"] = tables.first_u, self.units
         tasks["own_score"] = [machine.score == "own" for machine in problem.machines]
-        rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.pond.x, problem.pond.y)]
+        rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.physics.x, problem.physics.y)]
         anywhere = self.starts == "anywhere"
         return WaterSetting(
-            pond=problem.pond, machines=tables, tilings=self.tilings, tasks=tasks,
+            physics=problem.physics, machines=tables, tilings=self.tilings, tasks=tasks,
             rule=rule_at(problem.profile, self.config, 0),
             q_init=float(self.config.q_init), sweeps=self.algo == "crm",
             rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0],
@@ -151,7 +151,7 @@ class WaterLearner:
 
     def follow(self, machine: int = 0, start: tuple[int, int] | None = None) -> tuple[Array, int]:
         """Return the actions of the greedy policy from states of the axes, by default the world's, and the outcome."""
-        x, y = self.problem.pond.start if start is None else start
+        x, y = self.problem.physics.start if start is None else start
         actions = np.zeros(self.config.episode_limit, dtype=np.int64)
         first_u = int(self.problem.tables.first_u[machine])
         n, outcome = linear.follow(self.setting, self.state, int(x), int(y), first_u, actions)

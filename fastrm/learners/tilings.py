@@ -43,8 +43,8 @@ def lay_tiles(problem: WaterProblem, features: str) -> Tilings:
 
 def _remember(problem: WaterProblem) -> Tilings:
     """Tile positions, velocities and time."""
-    pond, n_k = problem.pond, len(SPACE_WIDTHS)
-    x, y = (np.zeros((n_k, len(axis)), dtype=np.int64) for axis in (pond.x, pond.y))
+    physics, n_k = problem.physics, len(SPACE_WIDTHS)
+    x, y = (np.zeros((n_k, len(axis)), dtype=np.int64) for axis in (physics.x, physics.y))
     time = np.zeros((n_k, WATER_LIMIT + 1), dtype=np.int64)
     speeds = round(2 * FASTEST / PUSH) + 1
     at = np.minimum(np.arange(WATER_LIMIT + 1), LATEST)
@@ -54,8 +54,8 @@ def _remember(problem: WaterProblem) -> Tilings:
         side = math.floor((problem.world.side + shift) / space) + 1
         times, kinds = math.floor((LATEST + late) / span) + 1, speeds if k else 1
         # tiles are numbered by x, y, speed along x, speed along y, time, the last changing fastest
-        x[k] = _axis(pond.x, space, shift, side * kinds * kinds * times, kinds * times, k)
-        y[k] = _axis(pond.y, space, shift, kinds * kinds * times, times, k)
+        x[k] = _axis(physics.x, space, shift, side * kinds * kinds * times, kinds * times, k)
+        y[k] = _axis(physics.y, space, shift, kinds * kinds * times, times, k)
         time[k] = base + np.floor((at + late) / span).astype(np.int64)
         base += side * side * kinds * kinds * times
     nothing = np.zeros((0, 0), dtype=np.int64)
@@ -82,7 +82,7 @@ def _see(problem: WaterProblem) -> Tilings:
         groups.append(looks + ([rest] if rest else []))
     most, n_k = max(map(len, groups)), len(OFFSET_WIDTHS)
     width = np.array([(offset, SPEED_WIDTH) for offset in OFFSET_WIDTHS], dtype=np.float64)
-    farthest = np.array([problem.world.side, FASTEST + np.abs(problem.pond.balls[..., 2:]).max()])
+    farthest = np.array([problem.world.side, FASTEST + np.abs(problem.physics.balls[..., 2:]).max()])
     lowest = np.ceil(farthest / width) * width  # so that no tile has a negative number
     shift = lowest + np.where(np.arange(n_k)[:, None] % 2, width / 2, 0.0)
     sides = np.floor((farthest + shift) / width).astype(np.int64) + 1

@@ -35,7 +35,7 @@ def test_weights_equal_the_oracle_to_the_bit(case):
     learner.start(case)
     learner.advance(777)
     learner.advance(STEPS)
-    rests = [axis[axis[:, 1] == 0.0, 0].tolist() for axis in (problem.pond.x, problem.pond.y)]
+    rests = [axis[axis[:, 1] == 0.0, 0].tolist() for axis in (problem.physics.x, problem.physics.y)]
     alpha = settings["alpha"]
     oracle = naive_water.LinearLearner(
         naive_water.Pool(spec_of(world), profile), spec, case, sweeps=algo == "crm", features=features,

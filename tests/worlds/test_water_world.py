@@ -43,7 +43,7 @@ def same(world, spec, actions, profile):
     problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
     walk = problem.walk(actions)
     rows, labels, rewards, outcome = oracle_walk(world, spec, actions.tolist(), profile)
-    x, y = problem.pond.x[walk.states[:, 0]], problem.pond.y[walk.states[:, 1]]
+    x, y = problem.physics.x[walk.states[:, 0]], problem.physics.y[walk.states[:, 1]]
     assert np.array_equal(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1), np.array(rows))
     assert list(walk.labels) == labels
     assert walk.rewards.tobytes() == np.array(rewards).tobytes()

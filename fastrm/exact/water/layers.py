@@ -53,10 +53,9 @@ class Layers:
         self.fewest, self.late = fewest, late
         self.first_u = problem.entry(machine).u
         self.scratch = problem.scratch()
-        self.x_first, self.x_place = _places(problem.pond.x)
-        self.y_first, self.y_place = _places(problem.pond.y)
-        self.is_plain = _is_plain(problem)
-        self.quiet: Array = np.empty((0, 0, 0))
+        self.x_first, self.x_place = _places(problem.physics.x)
+        self.y_first, self.y_place = _places(problem.physics.y)
+        self.evaluated = 0
 
     def size(self, t: int) -> tuple[int, int]:
         """Return how many states of each axis can be reached by then."""
@@ -95,7 +94,7 @@ class Layers:
         if not problem.reads_features:
             return np.zeros((0, 0, 0))
         out = np.empty((len(self.x_first), len(self.y_first), len(problem.tables.seen)))
-        water_search.measure_all(problem.pond, problem.tables, t, self.x_first, self.y_first, out)
+        water_search.measure_all(problem.physics, problem.tables, t, self.x_first, self.y_first, out)
         return out
 
     def before(self, later: Layer, t: int, spare: Layer | None = None) -> Layer:
@@ -110,7 +109,7 @@ class Layers:
                 problem.tables, *self.size(t + 1), self.gamma, later, self.x_place, self.y_place, self.scratch, quiet
             )
         water_search.look_back(
-            problem.pond, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
+            problem.physics, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
             self.scratch, self._ends(t), self.late,
         )  # fmt: skip
         return layer
@@ -130,7 +129,7 @@ class Layers:
         """Return the value of the start, and the step on which the best path ends: negative in failure, 0 if never."""
         self._check_memory(0)
         layer = self.back_to(self.last(), self.horizon, 0)
-        x, y = self.problem.pond.start
+        x, y = self.problem.physics.start
         return float(layer.value[x, y, self.first_u]), int(layer.end[x, y, self.first_u])
 
     def path(self) -> Stretch:
@@ -138,7 +137,7 @@ class Layers:
         whole, largest = sum(map(self.nbytes, range(self.horizon))), self.nbytes(self.horizon)
         halvings = 0 if whole <= ROOM else min(self.horizon.bit_length(), int(whole / max(ROOM, 1)).bit_length())
         self._check_memory(min(whole, ROOM) + halvings * largest)  # a layer waits at every halving
-        state = np.array([*self.problem.pond.start, self.first_u])
+        state = np.array([*self.problem.physics.start, self.first_u])
         return self._through(state, 0, self.horizon, self.last())
 
     def _through(self, state: Array, t0: int, t1: int, later: Layer) -> Stretch:
@@ -157,7 +156,7 @@ class Layers:
         for t in range(t0, t1):
             problem, ahead = self.problem, layers[t1 - 1 - t]
             action, outcome = water_search.best_move(
-                problem.pond, problem.tables, t, state, self.gamma, ahead, self.x_place, self.y_place,
+                problem.physics, problem.tables, t, state, self.gamma, ahead, self.x_place, self.y_place,
                 self._distances(t), self.scratch, self._ends(t),
             )  # fmt: skip
             actions.append(int(action))

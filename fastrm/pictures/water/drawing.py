@@ -109,9 +109,9 @@ def show_water(problem: WaterProblem, state: Array, t: int) -> str:
         column, row = int(x / side * WIDE), int((1 - y / side) * HIGH)
         rows[min(max(row, 0), HIGH - 1)][min(max(column, 0), WIDE - 1)] = letter
 
-    for ball, (x, y, _, _) in zip(problem.world.balls, problem.pond.balls[t].tolist(), strict=True):
+    for ball, (x, y, _, _) in zip(problem.world.balls, problem.physics.balls[t].tolist(), strict=True):
         put(x, y, ball.colour)
-    put(float(problem.pond.x[state[0], 0]), float(problem.pond.y[state[1], 0]), "@")
+    put(float(problem.physics.x[state[0], 0]), float(problem.physics.y[state[1], 0]), "@")
     line = f"+{'-' * WIDE}+\n"
     return line + "".join(f"|{''.join(row)}|\n" for row in rows) + line
 
@@ -172,7 +172,7 @@ def _paint_box(frame: Any, problem: WaterProblem, states: Array, t: int) -> None
     trail = [at(*point) for point in problem.positions(states)]
     if len(trail) > 1:
         pen.line(trail, fill=PATH_COLOUR, width=2 * _FINE, joint="curve")
-    for ball, (x, y, _, _) in zip(world.balls, problem.pond.balls[t].tolist(), strict=True):
+    for ball, (x, y, _, _) in zip(world.balls, problem.physics.balls[t].tolist(), strict=True):
         colour = object_colour(COLOURS.index(ball.colour))
         pen.ellipse(disc(x, y), fill=_WHITE, outline=colour, width=3 * _FINE)
         pen.text(at(x, y), ball.colour, fill=_DARK, font=font, anchor="mm")

@@ -14,10 +14,10 @@ from fastrm.config import PROFILES, Profile
 from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.kernels import water
 from fastrm.kernels.contracts import LIVE
-from fastrm.kernels.water import STACK, Machines, Pond, Scratch
+from fastrm.kernels.water import STACK, Machines, Scratch, WaterTables
 from fastrm.machines import RewardMachine
 from fastrm.problems.compatibility import leads_on, wanted_by
-from fastrm.problems.water.pond import Axis, fill_pond
+from fastrm.problems.water.physics import Axis, tabulate_physics
 from fastrm.problems.water.search import Reached, search_layers
 from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_water_events
 from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
@@ -73,7 +73,7 @@ class WaterProblem:
     """The machines; with several, episodes play them in turn."""
     profile: Profile
     """How ambiguities of the literature are resolved."""
-    pond: Pond
+    physics: WaterTables
     """The world as look-up tables."""
     axes: tuple[Axis, Axis]
     """The states of the x and the y axis."""
@@ -89,7 +89,7 @@ class WaterProblem:
     @property
     def delay(self) -> int:
         """By how many moves labels are late: 1 in the reference, else 0."""
-        return int(self.pond.delayed)
+        return int(self.physics.delayed)
 
     @property
     def reads_features(self) -> bool:
@@ -99,7 +99,7 @@ class WaterProblem:
     @property
     def nbytes(self) -> int:
         """Bytes of its tables."""
-        return sum(array.nbytes for array in (*self.pond, *self.tables) if isinstance(array, np.ndarray))
+        return sum(array.nbytes for array in (*self.physics, *self.tables) if isinstance(array, np.ndarray))
 
     @property
     def shortest(self) -> tuple[int, ...]:
@@ -180,17 +180,17 @@ class WaterProblem:
         states = np.zeros((given.size + 1, 3), dtype=np.int64)
         labels, rewards = np.zeros(given.size, dtype=np.uint8), np.zeros(given.size)
         n, outcome = water.walk(
-            self.pond, self.tables, int(self.tables.first_u[machine]), given, self.scratch(), states, labels, rewards
+            self.physics, self.tables, int(self.tables.first_u[machine]), given, self.scratch(), states, labels, rewards
         )
         return WaterWalk(states[: n + 1], tuple(map(colours_of, labels[:n].tolist())), rewards[:n], int(outcome))
 
     def positions(self, states: Array) -> tuple[Point, ...]:
         """Return where the agent is in rows of states."""
-        return tuple((float(self.pond.x[row[0], 0]), float(self.pond.y[row[1], 0])) for row in states)
+        return tuple((float(self.physics.x[row[0], 0]), float(self.physics.y[row[1], 0])) for row in states)
 
     def __repr__(self) -> str:
         names = ", ".join(machine.name or machine.source for machine in self.machines)
-        sizes = f"{len(self.pond.x)} x {len(self.pond.y)} states of the agent, {self.tables.n_u} machine states"
+        sizes = f"{len(self.physics.x)} x {len(self.physics.y)} states of the agent, {self.tables.n_u} machine states"
         return f"<WaterProblem {names} on {self.world.source}: {sizes}, {self.events.count} events>"
 
 
@@ -249,7 +249,7 @@ def compile_water(
     tables = evaluator.run()
     if tables.n_u > MAX_MACHINE_STATES:
         raise MachineError(f"{tables.n_u} machine states; Water world has room for {MAX_MACHINE_STATES}")
-    pond, x_axis, y_axis = fill_pond(world, chosen.falls_off)
+    physics, x_axis, y_axis = tabulate_physics(world, chosen.falls_off)
     return WaterProblem(
-        world, machines, chosen, pond, (x_axis, y_axis), events, tables, evaluator.states, evaluator.ending
+        world, machines, chosen, physics, (x_axis, y_axis), events, tables, evaluator.states, evaluator.ending
     )

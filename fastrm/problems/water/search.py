@@ -48,7 +48,7 @@ def search_layers(problem: WaterProblem, machine: int) -> Reached:
     if entry.outcome != LIVE:
         return Reached(int(entry.outcome == SUCCESS), int(entry.reward > 0), (0,) if entry.outcome == SUCCESS else ())
     search = _Search(problem)
-    x, y = problem.pond.start
+    x, y = problem.physics.start
     search.here[x, y] = 1 << entry.u
     first = search.layer(0)
     kept, pays = [first], 0
@@ -76,7 +76,7 @@ class _Search:
     def __init__(self, problem: WaterProblem) -> None:
         self.problem, self.scratch = problem, problem.scratch()
         self.small = np.min_scalar_type((1 << problem.tables.n_u) - 1)
-        shape = len(problem.pond.x), len(problem.pond.y)
+        shape = len(problem.physics.x), len(problem.physics.y)
         need, memory = 2 * 8 * shape[0] * shape[1] + ROOM, usable_memory()
         if need > memory:
             raise ConfigError(
@@ -104,7 +104,7 @@ class _Search:
         """Go on from the layer after t moves to the next; return which ends were met."""
         problem, (n_x, n_y) = self.problem, self.size(t)
         self.there[: self.size(t + 1)[0], : self.size(t + 1)[1]] = 0
-        met = water_search.spread(problem.pond, problem.tables, t, n_x, n_y, self.here, self.there, self.scratch)
+        met = water_search.spread(problem.physics, problem.tables, t, n_x, n_y, self.here, self.there, self.scratch)
         self.here, self.there = self.there, self.here
         return int(met)
 
@@ -132,7 +132,7 @@ class _Search:
         found, actions = np.zeros(4, dtype=np.int64), []
         for k in range(len(layers) - 1, -1, -1):
             water_search.step_before(
-                self.problem.pond, self.problem.tables, t0 + k, layers[k], target, self.scratch, found
+                self.problem.physics, self.problem.tables, t0 + k, layers[k], target, self.scratch, found
             )
             actions.append(int(found[3]))
             target[:] = found[:3]

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import MapError
-from fastrm.kernels.water import Pond
+from fastrm.kernels.water import WaterTables
 from fastrm.worlds import COLOURS, FASTEST, PACE, PUSH, WATER_LIMIT, WaterWorld
 
 MAX_STATES = 1 << 16
@@ -101,7 +101,7 @@ def ball_track(world: WaterWorld) -> Array:
     return track
 
 
-def fill_pond(world: WaterWorld, delayed: bool) -> tuple[Pond, Axis, Axis]:
+def tabulate_physics(world: WaterWorld, delayed: bool) -> tuple[WaterTables, Axis, Axis]:
     """Return the tables of a world, and its axes."""
     axes = [survey_axis(world.agent[k], world.velocity[k], world.side, world.radius, world.source) for k in (0, 1)]
     track, touch = ball_track(world), 2 * world.radius
@@ -117,12 +117,12 @@ def fill_pond(world: WaterWorld, delayed: bool) -> tuple[Pond, Axis, Axis]:
     colours = np.zeros(len(sets), dtype=np.uint8)
     for b, number in enumerate(colour.tolist()):
         colours |= ((sets >> b & 1) << number).astype(np.uint8)
-    pond = Pond(
+    physics = WaterTables(
         next_x=axes[0].next, next_y=axes[1].next, x=axes[0].states, y=axes[1].states, near_x=near[0], near_y=near[1],
         balls=track, colour=colour, colours=colours, reach=touch * touch, touch=touch, delayed=delayed,
         start=np.array([axes[0].carried[1], axes[1].carried[1]]),
     )  # fmt: skip
-    for array in pond:
+    for array in physics:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    return pond, axes[0], axes[1]
+    return physics, axes[0], axes[1]
