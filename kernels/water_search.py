@@ -155,14 +155,31 @@ def _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends):
 
 
 @jit
-def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, late):
+def look_ahead(machines, n_x, n_y, gamma, later, x_place, y_place, scratch, quiet):
+    """Overwrite `quiet` [n_x, n_y, n_u] with what a move is worth that shows no label and leads to a state.
+
+    For machines whose states all stay without a label, paying a number or what the distances after the move tell.
+    """
+    reads = machines.feature.shape[0] > 0
+    for x in range(n_x):
+        for y in range(n_y):
+            for c in range(machines.seen.size if reads else 0):
+                scratch.before[c] = scratch.after[c] = later.distance[x_place[x], y_place[y], c]
+            event_of(machines, 0, scratch)
+            for u in range(machines.n_u):
+                quiet[x, y, u] = paid(machines, 0, u, scratch) + gamma * later.value[x, y, u]
+
+
+@jit
+def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_place, scratch, ends, quiet, late):
     """Work out the values of the best moves after t others, from those after t + 1.
 
     ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0. Of equally good paths the one that succeeds soonest
     counts; with `late` the one that succeeds last, or never. `now` is overwritten, `later` read; both are layers:
     values float64 [n_x, n_y, n_u]; when the best path ends int16 [n_x, n_y, n_u], minus that for a failure, 0 if it
     does not; distances as in `measure_all`. `x_place` and `y_place` give the place of a state. `ends` says what counts:
-    0 everything, else only moves that succeed (1) or go on (2), others being worth minus infinity.
+    0 everything, else only moves that succeed (1) or go on (2), others being worth minus infinity. `quiet` comes from
+    `look_ahead`, and is empty where that does not apply.
     """
     reads = machines.feature.shape[0] > 0
     for x in range(n_x):
@@ -174,9 +191,18 @@ def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_plac
             for c in range(machines.seen.size if reads else 0):
                 scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
-                x_next, y_next, e = _try(
-                    physics, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads
-                )
+                x_next, y_next = pushed(physics, x, y, a)
+                fresh = physics.colours[touched(physics, t + 1, x_next, y_next) & ~touching]
+                if fresh == 0 and quiet.size:
+                    for u in range(machines.n_u if ends != 1 else 0):
+                        worth, end = quiet[x_next, y_next, u], np.int64(later.end[x_next, y_next, u])
+                        if _is_better(worth, end, now.value[x, y, u], np.int64(now.end[x, y, u]), late):
+                            now.end[x, y, u] = end
+                        now.value[x, y, u] = max(now.value[x, y, u], worth)
+                    continue
+                for c in range(machines.seen.size if reads else 0):
+                    scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
+                e = event_of(machines, fresh, scratch)
                 for u in range(machines.n_u):
                     worth, end, _, _ = _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends)
                     if _is_better(worth, end, now.value[x, y, u], np.int64(now.end[x, y, u]), late):

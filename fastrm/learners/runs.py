@@ -12,7 +12,7 @@ from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.learners import registry
-from fastrm.problems import Problem, WaterProblem
+from fastrm.problems import Problem, WaterProblem, find_actions
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 

@@ -40,8 +40,8 @@ from fastrm.worlds.water import (
 
 __all__ = [
     "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "COLOURS", "DOWN", "FASTEST", "FLOOR", "FLOOR_TOO", "LEFT",
-    "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "PUSHES", "RIGHT", "START", "UP", "WALL", "WATER_ACTIONS",
-    "WATER_LIMIT", "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld", "check_layout_of", "count_starts",
-    "find_grid", "flat_offsets", "generate_grid", "is_object", "layout_of", "load_world", "parse_recipe", "read_world",
-    "split_object", "write_world",
+    "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "PUSHES", "RESERVED", "RIGHT", "START", "UP", "WALL",
+    "WATER_ACTIONS", "WATER_LIMIT", "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld",
+    "check_layout_of", "count_starts", "find_grid", "flat_offsets", "generate_grid", "is_object", "layout_of",
+    "load_world", "parse_recipe", "read_world", "split_object", "write_world",
 ]  # fmt: skip

@@ -55,6 +55,8 @@ class Layers:
         self.scratch = problem.scratch()
         self.x_first, self.x_place = _places(problem.physics.x)
         self.y_first, self.y_place = _places(problem.physics.y)
+        self.is_plain = _is_plain(problem)
+        self.quiet: Array = np.empty((0, 0, 0))
         self.evaluated = 0
 
     def size(self, t: int) -> tuple[int, int]:
@@ -110,7 +112,7 @@ class Layers:
             )
         water_search.look_back(
             problem.physics, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
-            self.scratch, self._ends(t), self.late,
+            self.scratch, self._ends(t), quiet, self.late,
         )  # fmt: skip
         return layer
 

@@ -46,7 +46,7 @@ def explain_water_page(problem: WaterProblem, run: Run | None = None, *, gamma: 
         "command": command,
         "version": fastrm.__version__,
         "world": {"side": world.side, "radius": world.radius, "colours": [ball.colour for ball in world.balls]},
-        "balls": problem.pond.balls[:last, :, :2].round(2).tolist(),
+        "balls": problem.physics.balls[:last, :, :2].round(2).tolist(),
         "machine": {
             "states": list(machine.states),
             "ends": {"success": list(machine.success), "failure": list(machine.failure)},
