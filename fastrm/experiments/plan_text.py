@@ -54,7 +54,7 @@ def read_plan(text: str) -> dict[str, Any]:
 
 def check_start(start: object) -> None:
     """Refuse starts that not every map has: only "anywhere" is one."""
-    if start is not None and start != ANYWHERE:
+    if start is not None and not (isinstance(start, str) and start == ANYWHERE):
         raise ConfigError(
             f"start={shown(start)}: must be {ANYWHERE!r}; without it episodes begin in the cells that the maps mark"
         )
