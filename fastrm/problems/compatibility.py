@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from fastrm.errors import FastrmWarning, MachineError, place
+from fastrm.errors import FastrmWarning, MachineError, place, shown
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import FEATURES, Chain, Edge, Feature, Guard, Proposition, Unary, leaves, write
 from fastrm.problems.events import Leaf
 from fastrm.problems.terrain import Terrain
+
+
+def check_machines(machine: RewardMachine | Sequence[RewardMachine]) -> tuple[RewardMachine, ...]:
+    """Return one machine, or several, as a tuple; refuse what is none."""
+    machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
+    if not machines:
+        raise MachineError("no machine to compile; give at least one")
+    for item in machines:
+        if not isinstance(item, RewardMachine):
+            cure = f"write fastrm.task({shown(item)})" if isinstance(item, str) else "make one with fastrm.task"
+            raise MachineError(f"machine={shown(item)}: must be a RewardMachine; {cure}, or use RewardMachine.load")
+    return machines
 
 
 def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:

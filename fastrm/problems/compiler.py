@@ -20,7 +20,7 @@ from fastrm.errors import MachineError, MapError, shown
 from fastrm.kernels.contracts import BLOCK, FAR, N_ACTIONS, Tables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Number
-from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
+from fastrm.problems.compatibility import check_features, check_machines, check_names, leaves_read, why_impossible
 from fastrm.problems.events import Events, find_events
 from fastrm.problems.problem import Problem
 from fastrm.problems.steps_to_go import potentials, steps_to_go
@@ -100,13 +100,7 @@ def compile(
         return compile_water(grid, machine, profile, metric=metric, slip=slip, gamma=gamma, start=start)
     if not isinstance(grid, GridMap | TableWorld):
         raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
-    machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
-    if not machines:
-        raise MachineError("no machine to compile; give at least one")
-    for item in machines:
-        if not isinstance(item, RewardMachine):
-            cure = f"write fastrm.task({shown(item)})" if isinstance(item, str) else "make one with fastrm.task"
-            raise MachineError(f"machine={shown(item)}: must be a RewardMachine; {cure}, or use RewardMachine.load")
+    machines = check_machines(machine)
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)

@@ -16,7 +16,7 @@ from fastrm.kernels import water
 from fastrm.kernels.contracts import LIVE
 from fastrm.kernels.water import STACK, Machines, Scratch, WaterTables
 from fastrm.machines import RewardMachine
-from fastrm.problems.compatibility import leads_on, wanted_by
+from fastrm.problems.compatibility import check_machines, leads_on, wanted_by
 from fastrm.problems.water.physics import Axis, tabulate_physics
 from fastrm.problems.water.search import Reached, search_layers
 from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_water_events
@@ -229,14 +229,8 @@ def compile_water(
             "start, gamma: are for maps; on Water world the world says where episodes begin, and machines have no "
             "potentials to discount"
         )
-    machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
-    if not machines:
-        raise MachineError("no machine to compile; give at least one")
+    machines = check_machines(machine)
     for item in machines:
-        if not isinstance(item, RewardMachine):
-            raise MachineError(
-                f"machine={shown(item)}: must be a RewardMachine; make one with .sequence, .parse or .load"
-            )
         if item.potential:
             raise MachineError(
                 f"{item.source}: a potential needs the steps to go, which depend on time on Water world; leave it out"
