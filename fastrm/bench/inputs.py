@@ -10,7 +10,7 @@ from fastrm.checks import check_choice
 from fastrm.errors import ConfigError, printable, shown
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
-from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid, layout_of
+from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid, holds_table, layout_of
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -142,14 +142,14 @@ def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> R
 def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld | WaterWorld:
     """Load or generate the map, or a water world: ``water``, or a JSON file of worlds and the name of one."""
     path, _, world = arguments.map.rpartition(":") if ".json:" in arguments.map else (arguments.map, "", "")
-    if arguments.map == "water" or world:
+    if arguments.map == "water" or world or (path.endswith(".json") and not holds_table(path)):
         if arguments.size is not None:
             raise ConfigError("--size: is for maps; a water world has the size that its file says")
         if arguments.map == "water":
             return WaterWorld.generate(arguments.seed or 0)
         if arguments.seed is not None:
             raise ConfigError(f"--seed: goes with 'water', a generated world, but {shown(path)} names a file")
-        return WaterWorld.load(path, world)
+        return WaterWorld.load(path, world or None)
     return find_grid(arguments.map, size=arguments.size, seed=arguments.seed, spell=_flag)
 
 

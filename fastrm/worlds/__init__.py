@@ -10,6 +10,7 @@ from fastrm.worlds.table import (
     TableWorld,
     check_layout_of,
     count_starts,
+    holds_table,
     layout_of,
     load_world,
     read_world,
@@ -42,6 +43,6 @@ __all__ = [
     "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "COLOURS", "DOWN", "FASTEST", "FLOOR", "FLOOR_TOO", "LEFT",
     "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "PUSHES", "RESERVED", "RIGHT", "START", "UP", "WALL",
     "WATER_ACTIONS", "WATER_LIMIT", "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld",
-    "check_layout_of", "count_starts", "find_grid", "flat_offsets", "generate_grid", "is_object", "layout_of",
-    "load_world", "parse_recipe", "read_world", "split_object", "write_world",
+    "check_layout_of", "count_starts", "find_grid", "flat_offsets", "generate_grid", "holds_table", "is_object",
+    "layout_of", "load_world", "parse_recipe", "read_world", "split_object", "write_world",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from fastrm.worlds.table.labels import RESERVED
 from fastrm.worlds.table.texts import (
     check_layout_of,
     count_starts,
+    holds_table,
     layout_of,
     load_world,
     read_world,
@@ -12,5 +13,6 @@ from fastrm.worlds.table.texts import (
 from fastrm.worlds.table.world import TableWorld
 
 __all__ = [
-    "RESERVED", "TableWorld", "check_layout_of", "count_starts", "layout_of", "load_world", "read_world", "write_world",
+    "RESERVED", "TableWorld", "check_layout_of", "count_starts", "holds_table", "layout_of", "load_world",
+    "read_world", "write_world",
 ]  # fmt: skip

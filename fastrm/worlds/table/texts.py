@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastrm.errors import MapError
+from fastrm.textfile import read_text
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.table.world import TableWorld
 from fastrm.worlds.tiles import START
@@ -45,3 +46,11 @@ def check_layout_of(world: GridMap | TableWorld) -> GridMap:
 def load_world(path: str | Path) -> GridMap | TableWorld:
     """Read a map file, or a world in a file whose name ends in ``.json``."""
     return TableWorld.load(path) if Path(path).suffix == ".json" else GridMap.load(path)
+
+
+def holds_table(path: str | Path) -> bool:
+    """Say whether a JSON file is that of a table, and not of water worlds; what cannot be read is taken for one."""
+    try:
+        return '"next_s"' in read_text(path, MapError)
+    except MapError:
+        return True
