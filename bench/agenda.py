@@ -58,10 +58,10 @@ def _steps_until_shortest(batch: Batch, problem: fastrm.Problem) -> int | None:
 
 def _is_shortest(batch: Batch, problem: fastrm.Problem, path: np.ndarray) -> bool:
     if batch.learner.name == "coupled":
-        length, outcome = batch.learner.follow(problem, batch.values(0), 0, path)
+        length, outcome = batch.learner.follow(problem, batch.values(0), problem.start, 0, path)
     else:  # the table as it lies: a copy would take longer than the steps in between
         table = batch.state.q[0].transpose(0, 2, 1)
-        length, outcome = rollout.follow(problem.tables, table, int(problem.tables.first_u[0]), path)
+        length, outcome = rollout.follow(problem.tables, table, problem.start, int(problem.tables.first_u[0]), path)
     return outcome == SUCCESS and length == problem.shortest[0]
 
 
