@@ -74,7 +74,7 @@ def test_a_study_is_run_in_parts_and_told_of(tmp_path, capsys):
     "arguments, message",
     [
         (["check", "water", "a-g"], "uses g; this world has balls of the colours a, b, c, d, e, f"),
-        (["check", "water", "a", "--metric", "geodesic"], "--metric, --slip: are for maps"),
+        (["check", "water", "a", "--metric", "geodesic"], "--metric, --slip, --start: are for maps"),
         (["check", "no.json", "a"], "no.json: cannot be read"),
         (["check", "water", "a", "--size", "9"], "--size: is for maps"),
         (["water", "x.toml"], "--out: name the table"),

@@ -77,7 +77,7 @@ def test_verdicts_and_optima_agree_with_brute_force_on_random_problems():
 def test_verdicts_agree_with_brute_force_on_machines_with_everything():
     verdicts = []
 
-    @settings(max_examples=either(150, 60))
+    @settings(max_examples=either(150, 40))
     @given(tiny_maps, machines(), st.sampled_from([0.5, 0.9]))
     def check(text, spec, gamma):
         try:

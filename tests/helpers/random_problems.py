@@ -24,15 +24,18 @@ rewards = st.one_of(
 
 
 @st.composite
-def maps(draw, fences=False):
-    """Make a map of up to 5 x 5 inner cells with every letter once or twice, if wanted with walls between cells."""
+def maps(draw, fences=False, several=False):
+    """Make a map of up to 5 x 5 inner cells with every letter once or twice.
+
+    If wanted, it has walls between cells, and several starts.
+    """
     height, width = draw(st.integers(2, 5)), draw(st.integers(3, 5))
     cells = [(r, c) for r in range(1, height + 1) for c in range(1, width + 1)]
     order = draw(st.permutations(cells))
     rows = [["X"] * (width + 2) for _ in range(height + 2)]
     for r, c in cells:
         rows[r][c] = " "
-    more = draw(st.lists(st.sampled_from(LETTERS), max_size=2)), draw(st.sampled_from(["", "", "A", "AA"]))
+    more = draw(st.lists(st.sampled_from(LETTERS), max_size=2)), draw(st.sampled_from(["A", "AA"] if several else [""]))
     wanted = ["A", *LETTERS, *more[0], *more[1]]
     walls = draw(st.integers(0, min(4, len(cells) - len(wanted)))) if len(cells) > len(wanted) else 0
     for (r, c), tile in zip(order, wanted[: len(cells)] + ["X"] * walls, strict=False):

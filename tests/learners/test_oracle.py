@@ -105,6 +105,23 @@ def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     assert len(compared) >= 0.75 * examples, f"only {len(compared)} problems compiled"
 
 
+@pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
+@pytest.mark.parametrize("algo", either(ANY_MACHINE, ["qrm", "crm", "hrm", "sarsa"]))  # the others begin as SARSA does
+def test_kernels_equal_the_oracle_from_several_starts(algo):
+    compared = []
+
+    @settings(max_examples=either(40, 10))
+    @given(maps(several=True), machines(), st.integers(0, 2**64 - 1))
+    def check(text, spec, seed):
+        oracle, batch = oracle_and_batch(text, [spec], algo, seed, "clean", tick=37, window=5)
+        batch.advance(STEPS)
+        assert_equal(oracle.run(STEPS), batch)
+        compared.append(1)
+
+    check()
+    assert len(compared) >= either(25, 5)
+
+
 @pytest.mark.parametrize("algo", ANY_MACHINE)
 def test_kernels_equal_the_oracle_on_the_paper_s_machines(algo):
     text = GridMap.generate("2a1b1c", size=9, seed=2).render()

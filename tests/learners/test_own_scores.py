@@ -74,7 +74,7 @@ def test_totals_equal_the_oracle_s():
         compared.append(1)
 
     check()
-    assert len(compared) >= 10, f"only {len(compared)} of the machines are scored by totals"
+    assert len(compared) >= either(10, 3), f"only {len(compared)} of the machines are scored by totals"
 
 
 @pytest.mark.parametrize("algo", ["qrm", "crm", "hrm"])

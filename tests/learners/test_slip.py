@@ -82,7 +82,7 @@ def test_expected_values_are_within_their_bounds_of_a_plain_loop():
         compared.append(1)
 
     check()
-    assert len(compared) >= 30
+    assert len(compared) >= either(30, 12)
 
 
 def exact_value(problem, policy, gamma):

@@ -158,7 +158,7 @@ def strict_machine(task: str, kind: str) -> RewardMachine:
     """Return the machine of a sequence of colours; with ``!`` at the end any other ball fails.
 
     >>> print(strict_machine("a-b!", "num-bool").write().splitlines()[7])
-    u0 -> failed  when b | c | d | e | f                             reward 0
+    u0 -> failed  when b | c | d | e | f                     reward 0
     """
     if not isinstance(task, str) or not task.removesuffix("!"):
         raise ConfigError(f"tasks: {shown(task)} is no task; write colours joined by '-', as in a-b or d-e-f!")

@@ -83,7 +83,10 @@ class GridTerrain(Terrain):
         """Say what there is instead of objects that cannot be reached."""
         objects = self.grid.objects
         if self.objects(name):
-            return self.why_walled_in() or f"walls cut every {name} of this map off from the start"
+            return (
+                self.why_walled_in()
+                or f"walls cut every {name} of this map off from {'the' if len(self.starts) == 1 else 'a'} start"
+            )
         if name[:1] in objects and name[1:].isdigit():
             return f"this map has {len(objects[name[0]])} {name[0]}"
         return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
@@ -98,8 +101,10 @@ class GridTerrain(Terrain):
         return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
 
     def is_measurable(self, function: str, name: str) -> bool:
-        """Say whether the map has such objects and, where distances go around walls, a way to one of them."""
-        return self.reachable(name) if self.metric == "geodesic" else bool(self.objects(name))
+        """Say whether the map has such objects and, where distances go around walls, ways to them from everywhere."""
+        if self.metric == "geodesic":
+            return self.reachable(name) and bool((self.distance(name) < FAR).all())
+        return bool(self.objects(name))
 
     def distance(self, name: str, only: int | None = None) -> Array:
         """Return the distance from every cell to the nearest object of a type, or to the one object `only`."""
