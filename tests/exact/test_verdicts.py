@@ -88,7 +88,7 @@ def test_verdicts_agree_with_brute_force_on_machines_with_everything():
         verdicts.append(1)
 
     check()
-    assert len(verdicts) >= 50
+    assert len(verdicts) >= either(50, 30)
 
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")

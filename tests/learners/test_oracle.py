@@ -71,7 +71,7 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
 def test_kernels_equal_the_oracle(algo, shaping, profile, tasks):
     compared, examples = (
         [],
-        either(40, 16) if algo in ("qrm", "crm", "hrm") else either(10, 5),
+        either(40, 10) if algo in ("qrm", "crm", "hrm") else either(10, 3),
     )  # the others are relatives of QRM
 
     @settings(max_examples=examples)

@@ -27,7 +27,7 @@ PHASE = {"clean": 0, "torn": either(0, 1), "lossy": either(0, 2)}
 @pytest.mark.parametrize("how", PHASE)
 def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same(how, plain, tmp_path):
     total = 0
-    for at in itertools.count():
+    for at in itertools.count(PHASE[how], either(1, 4)):  # the ways share them, unless all are asked for
         path = tmp_path / f"{at}" / "tiny.h5"
         path.parent.mkdir()
         disk = CrashDisk(at, torn=how == "torn", lossy=how == "lossy")
@@ -36,8 +36,6 @@ def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same
             break
         except Crash:
             total += 1
-        if at % either(1, 4) != PHASE[how]:  # the three ways share the operations, unless all are asked for
-            continue
         if path.exists():
             assert contents(path) == plain
         with warnings.catch_warnings():
@@ -45,12 +43,12 @@ def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same
             assert run(experiment(), path, workers=1).complete
         assert contents(path) == plain
         assert {p.name for p in path.parent.iterdir()} == {"tiny.h5"}
-    assert total > 30
+    assert total > either(30, 7)
 
 
 def test_real_kills_at_random_moments_lose_no_finished_batch(tmp_path):
     """kill -9 again and again; FASTRM_KILLS sets how often."""
-    kills, chance = int(os.environ.get("FASTRM_KILLS", either("8", "4"))), random.Random(1)
+    kills, chance = int(os.environ.get("FASTRM_KILLS", either("8", "2"))), random.Random(1)
     toml, path = tmp_path / "kill.toml", tmp_path / "kill.h5"
     toml.write_text(TOML)
     subprocess.run(command(tmp_path / "plain.h5", toml, "--quiet"), check=True)
