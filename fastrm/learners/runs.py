@@ -154,8 +154,12 @@ class Run:
 
     @property
     def solved(self) -> bool:
-        """Whether the greedy policy takes a shortest path in every task, from every start."""
-        return self.greedy_lengths == self.shortest
+        """Whether the greedy policy takes a shortest path in every task, from every start.
+
+        False for agendas of more than 16 stages, of which no shortest path is known.
+        """
+        tour = self.problem.tour if self.problem is not None and self.problem.agenda is not None else None
+        return self.greedy_lengths == self.shortest and (tour is None or tour.is_shortest)
 
 
 def acts_by_state(algo: str) -> bool:
