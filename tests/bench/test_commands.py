@@ -9,6 +9,8 @@ import pytest
 
 from fastrm.bench.__main__ import main
 
+from sizes import FULL
+
 ROOT = Path(__file__).parents[2]
 APPENDIX = str(ROOT / "bench" / "appendix.map")
 
@@ -76,6 +78,7 @@ def test_help_does_not_import_numba():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.skipif(not FULL, reason="takes long; FASTRM_FULL=1 runs it")
 def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeypatch):
     from fastrm.bench.measure import kernels as measure
 

@@ -39,6 +39,8 @@ from fastrm.studies.parity import (
 from fastrm.studies.published import ALGORITHMS, published_optima, published_runs
 from fastrm.studies.water import WaterOptimum
 
+from sizes import FULL
+
 
 def test_scores_of_a_log_leave_out_the_episode_that_crosses_a_step():
     log = Monitor(np.array([1.0, 0.0, 1.0]), np.array([10, 30, 20]), np.zeros(3), {})
@@ -227,6 +229,7 @@ def test_a_half_copied_folder_is_refused_with_what_is_missing(copied, capsys):
     assert reference_folder(copied) == copied
 
 
+@pytest.mark.skipif(not FULL, reason="takes long; FASTRM_FULL=1 runs it")
 def test_no_published_episode_of_water_world_is_shorter_than_the_optimum(reference, capsys):
     assert main(["parity", "--water", "--json", "--reference", str(reference)]) == 0
     report = json.loads(capsys.readouterr().out)
