@@ -57,7 +57,6 @@ class Layers:
         self.y_first, self.y_place = _places(problem.physics.y)
         self.is_plain = _is_plain(problem)
         self.quiet: Array = np.empty((0, 0, 0))
-        self.evaluated = 0
 
     def size(self, t: int) -> tuple[int, int]:
         """Return how many states of each axis can be reached by then."""
