@@ -36,9 +36,7 @@ from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 # Quantifiers that cannot give back: a line takes time in proportion to its length, however many blanks it holds.
-_EDGE = re.compile(
-    r"((?:(?!->)\S)+)\s*->\s*(\S+)\s+(?:(?P<when>when\b)|(?P<agenda>agenda(?=\s|$))|otherwise(?=\s|$))"
-)
+_EDGE = re.compile(r"((?:(?!->)\S)+)\s*->\s*(\S+)\s+(?:(?P<when>when\b)|(?P<agenda>agenda(?=\s|$))|otherwise(?=\s|$))")
 _REWARD = re.compile(r"\breward\b")
 _ENDS = re.compile(r"(?:(?:(?!->)\S)+\s*->\s*(?:\S+\s*)?)?")
 """As much of an edge as there is before `when` or `otherwise`."""
