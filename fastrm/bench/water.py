@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=Path, help="a study (.toml) to run, or tables of its runs (.csv)"
     )
-    parser.add_argument("--out", metavar="FILE", type=Path, help="of a study: where its runs go, such as runs.csv")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="of a study: where its runs go, such as runs.csv; goes on where it was broken off",
+    )
     parser.add_argument(
         "--worlds",
         metavar="FILE",
@@ -32,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a study: run it on all worlds of a file such as worlds.json instead",
     )
     parser.add_argument("--figure", metavar="FILE", type=Path, help="of tables: draw the differences, as .png or .pdf")
+    parser.add_argument("-j", "--workers", type=int, metavar="N", help="of a study: workers (default: one per core)")
     parser.add_argument("--shard", metavar="K/N", help="of a study: only the K-th part of N of its worlds")
     add_json(parser)
     add_quiet(parser)
@@ -41,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a study, or print the findings of tables."""
     forms = {path.suffix for path in arguments.files}
     if forms == {".csv"}:
-        for name in ("out", "shard", "worlds"):
+        for name in ("out", "shard", "workers", "worlds"):
             if getattr(arguments, name) is not None:
                 raise ConfigError(f"--{name}: is for a study that is run, not for tables of runs")
         return tell(arguments.files, arguments.figure, as_json=arguments.json)
@@ -55,37 +60,37 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def run_one(arguments: argparse.Namespace) -> int:
-    """Run a study and write its table."""
-    from fastrm.experiments import WaterRow, WaterStudy, run_study, study_worlds
+    """Run a study, or what its table does not hold yet."""
+    from fastrm.experiments import WaterStudy, fill_table, study_worlds
 
     study = WaterStudy.load(arguments.files[0])
-    worlds, count = study_worlds(study, arguments.worlds), 0
+    worlds = study_worlds(study, arguments.worlds)
     if arguments.shard is not None:
         part, slash, parts = arguments.shard.partition("/")
         if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
             raise ConfigError(f"--shard {arguments.shard}: must be such as 1/2, the first of two parts")
         worlds = worlds[int(part) - 1 :: int(parts)]
     total = study.count(len(worlds))
-    try:
-        with arguments.out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(WaterRow._fields)
-            for row in run_study(study, worlds):
-                writer.writerow(row)
-                count += 1
-                if not arguments.quiet and count % max(1, total // 20) == 0:
-                    say(f"{count} of {total} runs")
-    except OSError as problem:
-        raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
+
+    def tell(done: int) -> None:
+        if not arguments.quiet:
+            say(f"{done} of {total} runs")
+
+    count = fill_table(study, worlds, arguments.out, workers=arguments.workers, tell=tell)
     sys.stdout.write(f"{count} runs in {printable(str(arguments.out))}\n")
     return 0
 
 
 def tell(paths: Sequence[Path], figure: Path | None, as_json: bool) -> int:
     """Print what the runs show, as Markdown tables; draw the differences where asked to."""
-    from fastrm.studies import read_rows, water_cells, water_gaps
+    from fastrm.experiments import read_table
+    from fastrm.studies import water_cells, water_gaps
 
-    rows = read_rows(paths)
+    rows = [row for path in paths for row in read_table(path)]
+    if not rows:
+        raise ConfigError(
+            f"{paths[0]}: holds no runs yet; go on with the study: fastrm water STUDY.toml --out {paths[0]}"
+        )
     cells, gaps = list(water_cells(rows)), list(water_gaps(rows, PAIRS))
     if figure is not None:
         _draw(gaps, figure)

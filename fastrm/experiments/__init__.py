@@ -17,12 +17,12 @@ from fastrm.experiments.suites import (
     suite_file,
     where_in,
 )
-from fastrm.experiments.water import WaterRow, WaterStudy, run_study, study_worlds
+from fastrm.experiments.water import WaterRow, WaterStudy, fill_table, read_table, study_worlds
 
 __all__ = [
     "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress", "Suite",
-    "WaterRow", "WaterStudy", "find_row", "find_suite", "list_suites", "merge", "method_of", "peak_bytes",
+    "WaterRow", "WaterStudy", "fill_table", "find_row", "find_suite", "list_suites", "merge", "method_of", "peak_bytes",
     "problem_of", "read_monitor",
-    "read_suite", "reference_folder", "replay", "run", "run_study", "study_worlds", "suite_file",
+    "read_suite", "read_table", "reference_folder", "replay", "run", "study_worlds", "suite_file",
     "where_in", "work", "write_episodes",
 ]  # fmt: skip

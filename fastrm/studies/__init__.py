@@ -35,7 +35,6 @@ from fastrm.studies.water import (
     Gap,
     WaterOptimum,
     WaterRecord,
-    read_rows,
     water_cells,
     water_gaps,
     water_optima,
@@ -72,7 +71,6 @@ __all__ = [
     "load_curves",
     "parity_experiments",
 
-    "read_rows",
     "rejected",
     "short_names",
     "sweep",

@@ -7,23 +7,20 @@ of t10 pays what success pays. An episode that was paid sooner than any completi
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fastrm.errors import StoreError, printable
 from fastrm.experiments import WaterRow
 from fastrm.machines import RewardMachine
 from fastrm.problems import compile
 from fastrm.studies.findings import Estimate, over_maps
 from fastrm.studies.published import ALGORITHMS, machine_file, published_runs, water_file
-from fastrm.textfile import read_text
 from fastrm.worlds import PUSH, PUSHES, WaterWorld
 
 WATER_WORLDS = ("M1", "M3")
@@ -136,35 +133,6 @@ class Gap(NamedTuple):
     optimism: float
     task: str
     area: Estimate
-
-
-def read_rows(paths: Sequence[Path]) -> list[WaterRow]:
-    """Read the runs of a study from tables.
-
-    Raises
-    ------
-    StoreError
-        When a file is no such table.
-    """
-    rows: list[WaterRow] = []
-    for path in paths:
-        source, lines = printable(str(path)), read_text(path, StoreError).splitlines()
-        table = list(csv.DictReader(lines))
-        if not table or tuple(table[0]) != WaterRow._fields:
-            raise StoreError(f"{source}: not a table of the runs of a study; write one with: fastrm water --out FILE")
-        for number, line in enumerate(table, start=2):
-            try:
-                values = [_KINDS.get(name, str)(line[name]) for name in WaterRow._fields]
-            except (ValueError, TypeError):
-                raise StoreError(f"{source}:{number}: not a run; the file is damaged") from None
-            rows.append(WaterRow(*values))
-    return rows
-
-
-_KINDS: dict[str, Callable[[str], Any]] = {
-    "optimism": float, "q_init": float, "area": float, "seed": int, "shortest": int, "greedy_length": int,
-    "completions": int,
-}  # fmt: skip
 
 
 def water_cells(rows: Sequence[WaterRow]) -> Iterator[Cell]:

@@ -70,6 +70,23 @@ def test_a_study_is_run_in_parts_and_told_of(tmp_path, capsys):
     assert "| memory | num - bool | all |" in capsys.readouterr().out
 
 
+def test_a_study_that_was_broken_off_goes_on_to_the_same_bytes(tmp_path, capsys):
+    (tmp_path / "study.toml").write_text(STUDY.replace("10_000", "10_001"))
+    close_by(5).save(tmp_path / "near.json")
+    out, words = tmp_path / "runs.csv", ["--worlds", str(tmp_path / "near.json"), "--quiet"]
+    command = ["water", str(tmp_path / "study.toml"), "--out", str(out), *words]
+    assert main(command) == 0
+    whole = out.read_bytes()
+    for kept in (0, len(whole) // 2, len(whole) - 1, len(whole)):
+        out.write_bytes(whole[:kept])
+        assert main([*command, "--workers", "1"]) == 0
+        assert out.read_bytes() == whole
+    out.write_bytes(whole.replace(b"10001", b"20000"))
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "holds other runs than this study; remove it, or name another file with --out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -25,14 +25,19 @@ from concurrent.futures import (
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, MissingExtra
 from fastrm.experiments.execution.batches import room_for, work
 from fastrm.experiments.plan import Plan
 from fastrm.kernels import compile_lock
 from fastrm.learners import load_again, loaded_files, registry
+from fastrm.resources import usable_cores
 from fastrm.results import Frame
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 CONNECT = "10s"
 SLOTS_SECONDS = 5.0
@@ -60,6 +65,19 @@ class Means:
     plan: Plan
     workers: int
     scheduler: str = ""
+
+
+def in_threads(
+    function: Callable[[Item], Found], items: Iterable[Item], workers: int | None = None
+) -> Generator[Found, None, None]:
+    """Yield what a function makes of each item, in their order; one thread per core unless `workers` says else."""
+    if workers is not None:
+        check_whole("workers", workers, 1, 10_000)
+    executor = ThreadPoolExecutor(usable_cores() if workers is None else workers, thread_name_prefix="fastrm")
+    try:
+        yield from executor.map(function, items)
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 @contextmanager

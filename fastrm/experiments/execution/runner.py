@@ -12,7 +12,6 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError, sho
 from fastrm.experiments.episode_logs import write_log
 from fastrm.experiments.execution.batches import workers_that_fit
 from fastrm.experiments.execution.dispatch import Job, Progress, compute
-from fastrm.experiments.execution.executors import ISOLATIONS, Means
+from fastrm.experiments.execution.executors import ISOLATIONS, Means, in_threads
 from fastrm.experiments.experiment import Experiment
 from fastrm.experiments.methods import check_learner
 from fastrm.experiments.plan import Plan
@@ -154,10 +153,7 @@ def merge(parts: Iterable[str | Path], out: str | Path, *, disk: Disk | None = N
 
 def write_episodes(plan: Plan, runs: Sequence[int], folder: Path, *, workers: int | None = None) -> int:
     """Write the episodes of some runs as logs in the published format; return how many were not there already."""
-    if workers is not None:
-        check_whole("workers", workers, 1, 10_000)
-    with ThreadPoolExecutor(usable_cores() if workers is None else workers, thread_name_prefix="fastrm") as executor:
-        return sum(executor.map(lambda run: write_log(plan, run, folder), runs))
+    return sum(in_threads(lambda run: write_log(plan, run, folder), runs, workers))
 
 
 def _check_arguments(

@@ -97,6 +97,11 @@ class WaterStudy:
         """Return the number of runs on so many worlds."""
         return worlds * len(self.tasks) * len(self.kinds) * len(self.optimism) * len(self.ways) * self.seeds
 
+    def keys(self, task: str) -> Iterator[tuple[Any, ...]]:
+        """Yield what tells the runs of a task on one world apart, in their order: see `WaterRow.key`."""
+        for kind, optimism, way, seed in itertools.product(self.kinds, self.optimism, self.ways, range(self.seeds)):
+            yield task, kind, optimism, way, seed, self.algo, self.steps
+
 
 class WaterRow(NamedTuple):
     """One run of a study."""
@@ -107,6 +112,8 @@ class WaterRow(NamedTuple):
     optimism: float
     way: str
     seed: int
+    algo: str
+    steps: int
     q_init: float
     shortest: int
     """Fewest steps from the world's start."""
@@ -116,6 +123,11 @@ class WaterRow(NamedTuple):
     """Mean score over the whole run."""
     completions: int
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it apart from other runs."""
+        return self[: self._fields.index("q_init")]
+
 
 def study_worlds(study: WaterStudy, path: Path | None = None) -> list[tuple[str, WaterWorld]]:
     """Return the generated worlds of a study, or all worlds of a file in their place."""
@@ -124,25 +136,22 @@ def study_worlds(study: WaterStudy, path: Path | None = None) -> list[tuple[str,
     return [(f"seed{seed}", WaterWorld.generate(seed)) for seed in range(study.worlds)]
 
 
-def run_study(study: WaterStudy, worlds: Sequence[tuple[str, WaterWorld]]) -> Iterator[WaterRow]:
-    """Yield the runs of a study, world by world."""
-    for (name, world), task in itertools.product(worlds, study.tasks):
-        plain = compile(world, strict_machine(task, "bool"))
-        shortest, actions = plain.shortest, plain.reached[0].actions
-        for kind in study.kinds:
-            problem = compile(world, strict_machine(task, kind))
-            problem.__dict__["reached"] = plain.reached  # rewards do not change it
-            low, high = value_range_on(problem, actions)
-            for optimism, way, seed in itertools.product(study.optimism, study.ways, range(study.seeds)):
-                run = train(
-                    problem, study.algo, steps=study.steps, seed=seed, q_init=low + optimism * (high - low),
-                    **WAYS[way],
-                )  # fmt: skip
-                scores = np.nan_to_num(run.score)
-                yield WaterRow(
-                    name, task, kind, optimism, way, seed, float(run.config.q_init), shortest[0],
-                    int(run.greedy_length or 0), float(scores.mean()), int(run.completions[-1]),
-                )  # fmt: skip
+def run_unit(study: WaterStudy, name: str, world: WaterWorld, task: str) -> list[WaterRow]:
+    """Return the runs of a study on one world and task."""
+    plain = compile(world, strict_machine(task, "bool"))
+    shortest, actions = plain.shortest, plain.reached[0].actions
+    rows: list[WaterRow] = []
+    for kind in study.kinds:
+        problem = compile(world, strict_machine(task, kind))
+        problem.__dict__["reached"] = plain.reached  # rewards do not change it
+        low, high = value_range_on(problem, actions)
+        for key in [key for key in study.keys(task) if key[1] == kind]:
+            _, _, optimism, way, seed, algo, steps = key
+            run = train(problem, algo, steps=steps, seed=seed, q_init=low + optimism * (high - low), **WAYS[way])
+            length, score = int(run.greedy_length or 0), float(np.nan_to_num(run.score).mean())
+            figures = float(run.config.q_init), shortest[0], length, score, int(run.completions[-1])
+            rows.append(WaterRow._make((name, *key, *figures)))
+    return rows
 
 
 def value_range_on(problem: WaterProblem, actions: Sequence[int], gamma: float = 0.9) -> tuple[float, float]:
