@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FAILED, BAD_INPUT, INTERRUPTED, KILLED = 1, 2, 3, 130
 """Exit codes."""
-LEFT = ("setup", "machine", "task", "method", "map", "algorithm")
+LEFT = ("setup", "machine", "task", "method", "map", "algorithm", "features")
 """Columns of words."""
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import add_json, add_learner_file, add_quiet, as_json, new_table, print_json
 from fastrm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _log = logging.getLogger("fastrm.bench")
 
@@ -103,9 +106,27 @@ def print_speed(report: dict[str, Any]) -> None:
             f"{envs['environments']} environments in one: {envs['steps_per_s'] / 1e6:.1f} M steps/s, "
             f"{envs['vs_sync']:.0f} x SyncVectorEnv"
         )
+    print_water(console, report["water"])
     cold = report["cold_compile_s"]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in cold.items())
     console.print(f"compiling everything without a cache: {sum(cold.values()):.1f} s ({parts})")
+
+
+def print_water(console: Console, water: dict[str, Any]) -> None:
+    """Print the part about Water world."""
+    states = sorted({row["states"] for row in water["learners"]})
+    table = new_table("Water world: M steps/s by machine states", "learner", "features", *map(str, states))
+    rates: dict[tuple[str, str], list[str]] = {}
+    for row in water["learners"]:
+        rates.setdefault((row["algo"], row["features"]), []).append(f"{row['steps_per_s'] / 1e6:.2f}")
+    for names, cells in rates.items():
+        table.add_row(*names, *cells)
+    console.print(table)
+    for row in water["environments"] or []:
+        console.print(
+            f"{row['environments']} water environments in one, observing {row['observation']}: "
+            f"{row['steps_per_s'] / 1e6:.1f} M steps/s"
+        )
 
 
 def ratio(value: float | None, digits: int) -> str:

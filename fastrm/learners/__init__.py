@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
     from fastrm.learners.hrm import option_pairs as option_pairs
+    from fastrm.learners.linear import WaterLearner as WaterLearner
     from fastrm.learners.registry import register as register
     from fastrm.learners.runs import (
         Run as Run,
@@ -44,6 +45,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
         "files": ("load_again", "load_file", "loaded_files"),
         "hrm": ("option_pairs",),
+        "linear": ("WaterLearner",),
         "registry": ("register",),
         "runs": ("Run", "acts_by_state", "check_acts_by_state"),
         "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),

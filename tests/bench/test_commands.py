@@ -92,7 +92,7 @@ def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeyp
         ("qrm", "boolean"), ("crm", "boolean"), ("hrm", "boolean"),
     ]  # fmt: skip
     assert all(row["steps_per_s"] > 0 and row["vs_naive"] > 1 for row in report["kernels"])
-    assert set(report) == {"machine", "kernels", "growth", "scaling", "cold_compile_s", "vector_environment"}
+    assert set(report) == {"machine", "kernels", "growth", "scaling", "cold_compile_s", "vector_environment", "water"}
     assert "M steps/s" in capsys.readouterr().out
     assert main(["speed", "--steps", "40000", "--repeats", "1", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == set(report)

@@ -23,6 +23,7 @@ from fastrm import FastrmError, GridMap, RewardMachine, compile
 from fastrm.bench.measure import agendas, c_limit
 from fastrm.bench.measure.checkout import checkout_file
 from fastrm.bench.measure.environments import environments
+from fastrm.bench.measure.water import water
 from fastrm.learners import Batch, registry
 from fastrm.machines import PAPER_KINDS, Kind, task
 from fastrm.machines.language import (
@@ -63,10 +64,10 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
         "any_order": [any_order_row(n, steps // 8, repeats) for n in TARGETS],
         "agendas": [agendas.agenda_row(n, steps // 4, min(repeats, 3)) for n in agendas.TARGETS],
     }
-    say("two workers, and environments")
+    say("two workers, environments, and Water world")
     return {
         "kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s,
-        "vector_environment": environments(repeats),
+        "vector_environment": environments(repeats), "water": water(steps // 4, min(repeats, 3)),
     }  # fmt: skip
 
 
