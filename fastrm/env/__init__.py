@@ -1,6 +1,7 @@
 """The Gymnasium door: any map and any machine as an environment, one at a time or thousands at once.
 
-Importing this room makes ``fastrm/Craft-v0`` and ``fastrm/Office-v0`` known to Gymnasium, which it needs.
+Importing this room makes ``fastrm/Craft-v0``, ``fastrm/Office-v0`` and ``fastrm/WaterWorld-v0`` known to Gymnasium,
+which it needs.
 """
 
 from fastrm.env.single import RewardMachineEnv, make_craft, make_office

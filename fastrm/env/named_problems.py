@@ -13,8 +13,8 @@ from fastrm.checks import check_known, check_whole
 from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
 from fastrm.machines import RewardMachine, find_machine
-from fastrm.problems import Problem, check_problem, compile
-from fastrm.worlds import GridMap, TableWorld, find_grid
+from fastrm.problems import Problem, WaterProblem, check_problem, compile
+from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid
 
 OFFICE_TASK = """
 name    coffee and mail to the office
@@ -40,6 +40,7 @@ both    -> both    otherwise       reward 0
 GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
 COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma", "start")
 SETTINGS = ("grid", "machine", *GRID_SETTINGS, *MACHINE_SETTINGS, *COMPILE_SETTINGS)
+WATER_SETTINGS = ("world", "world_seed", "velocity", "machine", *MACHINE_SETTINGS, "profile")
 
 
 def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
@@ -57,20 +58,62 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
         if settings:
             raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
         return problem
-    grid, machine = settings.get("grid", "2a2b2c"), settings.get("machine", "a-b-c")
+    grid = settings.get("grid", "2a2b2c")
     if isinstance(grid, GridMap | TableWorld):
         _refuse(settings, GRID_SETTINGS, "grid")
     else:
         grid = find_grid(grid, size=settings.get("size"), seed=settings.get("map_seed"))
+    machines = _find_machines(settings, "a-b-c")
+    built: Problem = compile(grid, machines, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
+    return built
+
+
+def build_water_problem(problem: WaterProblem | None, settings: dict[str, Any]) -> WaterProblem:
+    """Return a compiled problem, or compile a water world and a machine as people name them.
+
+    Settings are ``world`` (a `WaterWorld`, a file of one, or such as ``worlds.json:M3``; generated from ``world_seed``
+    if left out), ``velocity`` of the agent at the start, ``machine`` as in `build_problem`, and ``profile``.
+    """
+    for name in settings:
+        check_known(name, WATER_SETTINGS)
+    if problem is not None:
+        if not isinstance(problem, WaterProblem):
+            raise ConfigError(f"problem={shown(problem)}: must be a WaterProblem; make one of a WaterWorld")
+        if settings:
+            raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
+        return problem
+    machines = _find_machines(settings, "a-b")
+    built: WaterProblem = compile(_find_water(settings), machines, profile=settings.get("profile", "clean"))
+    return built
+
+
+def _find_water(settings: dict[str, Any]) -> WaterWorld:
+    """Load or generate a water world."""
+    world, velocity = settings.get("world"), settings.get("velocity", (0.0, 0.0))
+    if world is None:
+        return WaterWorld.generate(settings.get("world_seed", 0), velocity)
+    if settings.get("world_seed") is not None:
+        raise ConfigError("world_seed goes with a generated world, not with one that is given; leave it out")
+    if isinstance(world, WaterWorld):
+        if "velocity" in settings:
+            raise ConfigError("velocity goes with a world given by file or seed, not with an object; leave it out")
+        return world
+    if not isinstance(world, str | Path):
+        raise ConfigError(f"world={shown(world)}: must be a WaterWorld, or a file such as worlds.json:M3")
+    path, _, name = str(world).rpartition(":") if ".json:" in str(world) else (str(world), "", "")
+    return WaterWorld.load(path, name or None, velocity)
+
+
+def _find_machines(settings: dict[str, Any], usual: str) -> list[RewardMachine]:
+    """Return the machine or machines that settings name; a usual task where they name none."""
+    machine = settings.get("machine", usual)
     named: dict[str, Any] = {name: settings.get(name) for name in MACHINE_SETTINGS}
     machines = list(machine) if isinstance(machine, list | tuple) else [machine]
     if not all(isinstance(one, RewardMachine | str | Path) for one in machines):
         raise ConfigError(f"machine={shown(machine)}: must be a machine, its file, a task such as a-b-c, or a list")
     if not any(isinstance(one, str | Path) for one in machines):
         _refuse(settings, MACHINE_SETTINGS, "machine")
-    machine = [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
-    built: Problem = compile(grid, machine, **{name: settings[name] for name in COMPILE_SETTINGS if name in settings})
-    return built
+    return [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
 
 
 def check_reset(seed: object, options: object, known: Sequence[str]) -> Mapping[str, Any]:

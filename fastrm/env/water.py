@@ -6,9 +6,9 @@ to the agent (divided by the largest there can be). Behind them stands a 1 for t
 other; all are 0 in a terminal. With ``observation="states"`` it sees four whole numbers: states of the x and the y
 axis, time, and machine state.
 
->>> import fastrm
->>> from fastrm.env import WaterEnv
->>> env = WaterEnv(fastrm.compile(fastrm.WaterWorld.generate(seed=3), fastrm.task("a-b")))
+>>> import gymnasium
+>>> import fastrm.env  # makes the names known
+>>> env = gymnasium.make("fastrm/WaterWorld-v0", world_seed=3, machine="a-b")
 >>> observation, info = env.reset(seed=0)
 >>> observation.shape, info["rm_state"]
 ((54,), 'u0')
@@ -22,7 +22,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
-from fastrm.env.named_problems import check_reset
+from fastrm.env.named_problems import build_water_problem, check_reset
 from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels import water_environments
 from fastrm.kernels.contracts import LIVE, SUCCESS
@@ -44,8 +44,6 @@ class WaterBatch:
     """So many agents in one water world, moved together; what both environments share."""
 
     def __init__(self, problem: WaterProblem, count: int, observation: str, episode_limit: int) -> None:
-        if not isinstance(problem, WaterProblem):
-            raise ConfigError(f"problem={shown(problem)}: must be a WaterProblem; make one of a WaterWorld")
         check_choice("observation", observation, OBSERVATIONS)
         check_whole("episode_limit", episode_limit, 1, WATER_LIMIT)
         self.problem, self.count, self.observation, self.limit = problem, count, observation, episode_limit
@@ -108,8 +106,8 @@ class WaterEnv(gymnasium.Env[Array, int]):
 
     Parameters
     ----------
-    problem : WaterProblem
-        A compiled problem.
+    problem : WaterProblem, optional
+        A compiled problem; otherwise `build_water_problem` makes one of the other arguments.
     observation : {"numbers", "states"}
         What the agent sees.
     episode_limit : int
@@ -123,15 +121,17 @@ class WaterEnv(gymnasium.Env[Array, int]):
 
     def __init__(
         self,
-        problem: WaterProblem,
+        problem: WaterProblem | None = None,
         *,
         observation: str = "numbers",
         episode_limit: int = WATER_LIMIT,
         counterfactuals: bool = False,
+        **settings: Any,
     ) -> None:
         check_truth("counterfactuals", counterfactuals)
-        self._batch = WaterBatch(problem, 1, observation, episode_limit)
-        self.problem, self.counterfactuals, self.render_mode = problem, counterfactuals, None
+        self.problem = build_water_problem(problem, settings)
+        self._batch = WaterBatch(self.problem, 1, observation, episode_limit)
+        self.counterfactuals, self.render_mode = counterfactuals, None
         self.observation_space = self._batch.space()
         self.action_space = cast("spaces.Space[int]", spaces.Discrete(len(WATER_ACTIONS)))
 
@@ -200,11 +200,18 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
-        self, num_envs: int, problem: WaterProblem, *, observation: str = "states", episode_limit: int = WATER_LIMIT
+        self,
+        num_envs: int = 1,
+        problem: WaterProblem | None = None,
+        *,
+        observation: str = "states",
+        episode_limit: int = WATER_LIMIT,
+        **settings: Any,
     ) -> None:
         check_whole("num_envs", num_envs, 1, 10**7)
-        self._batch = WaterBatch(problem, num_envs, observation, episode_limit)
-        self.problem, self.num_envs, self.render_mode = problem, num_envs, None
+        self.problem = build_water_problem(problem, settings)
+        self._batch = WaterBatch(self.problem, num_envs, observation, episode_limit)
+        self.num_envs, self.render_mode = num_envs, None
         self.single_observation_space = self._batch.space()
         self.single_action_space = spaces.Discrete(len(WATER_ACTIONS))
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
@@ -237,3 +244,10 @@ class WaterVectorEnv(VectorEnv[Array, Array, Array]):
     def _infos(self) -> dict[str, Any]:
         batch = self._batch
         return {"rm_state": batch.agents.state[:, 3].copy(), "labels": batch.label.copy()}
+
+
+if "fastrm/WaterWorld-v0" not in gymnasium.registry:
+    gymnasium.register(
+        "fastrm/WaterWorld-v0", entry_point="fastrm.env:WaterEnv", vector_entry_point="fastrm.env:WaterVectorEnv",
+        disable_env_checker=True,
+    )  # fmt: skip

@@ -1,5 +1,6 @@
 """Water world as an environment: the same moves as the problem's, alone or by the thousand."""
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -19,6 +20,21 @@ def problem_of(*specs, seed=2, profile="clean"):
 def test_it_is_an_environment_as_gymnasium_has_them():
     for observation in ("numbers", "states"):
         check_env(WaterEnv(problem_of(ORDERLY), observation=observation), skip_render_check=True)
+
+
+def test_environments_are_made_by_name(tmp_path):
+    world = WaterWorld.generate(2)
+    world.save(tmp_path / "worlds.json")
+    settings = {"machine": "a-b", "kind": "numeric", "observation": "states"}
+    one = gymnasium.make("fastrm/WaterWorld-v0", world=f"{tmp_path / 'worlds.json'}:seed2", **settings)
+    many = gymnasium.make_vec(
+        "fastrm/WaterWorld-v0", num_envs=3, vectorization_mode="vector_entry_point", world_seed=2, **settings
+    )
+    assert one.unwrapped.problem.world == many.problem.world == world
+    one.reset(seed=0)
+    many.reset(seed=0)
+    (expected, paid, *_), (seen, reward, *_) = one.step(1), many.step(np.full(3, 1))
+    assert many.observation_space.contains(seen) and (*seen[2], reward[2]) == (*expected, paid)
 
 
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
@@ -79,6 +95,10 @@ def test_numbers_are_those_of_agent_and_balls():
     "ask, message",
     [
         (lambda p: WaterEnv("a-b"), "must be a WaterProblem"),
+        (lambda p: WaterEnv(p, machine="a"), "machine: a compiled problem has its own; leave it out"),
+        (lambda p: WaterEnv(wrld="M3"), "wrld: no such setting (did you mean world?)"),
+        (lambda p: WaterEnv(world=3), "world=3: must be a WaterWorld, or a file such as worlds.json:M3"),
+        (lambda p: WaterEnv(world=p.world, world_seed=3), "world_seed goes with a generated world"),
         (lambda p: WaterEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
         (lambda p: WaterEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
         (lambda p: WaterEnv(p).step(0), "no episode is on; call reset() first"),
