@@ -22,11 +22,10 @@ from fastrm.kernels.water import (
     Machines,
     Scratch,
     WaterTables,
-    event_of,
-    look_again,
+    make_move,
     measure,
+    next_event,
     paid,
-    pushed,
     touched,
 )
 
@@ -169,14 +168,9 @@ def run(setting, state, span):
             a = np.int64(choose_among(state.values, _0, _0, _PUSHES, number, rule.explore_below))
             if me["first"] < 0:
                 me["first"] = a
-            x, y = pushed(physics, me["x"], me["y"], a)
+            x, y, now, fresh, label = make_move(physics, me["t"], me["x"], me["y"], a, me["touching"], me["waiting"])
             t = me["t"] + 1
-            now = touched(physics, t, x, y)
-            fresh = np.int64(physics.colours[now & ~me["touching"]])
-            label = me["waiting"] if physics.delayed else fresh
-            if reads:
-                look_again(physics, machines, t, x, y, state.scratch)
-            e = event_of(machines, label, state.scratch)
+            e = next_event(physics, machines, t, x, y, label, state.scratch)
             find_rows(setting, me, state, t, x, y, state.rows_next, True)
             at_limit = t == limit
             _sweep(setting, state, me, e, a, at_limit)
@@ -204,9 +198,8 @@ def follow(setting, state, x, y, u, actions):
     `actions` int64 [limit] is overwritten. Ties go to the highest action. Weights stay as they are.
     """
     me, physics, machines = state.agents[0], setting.physics, setting.machines
-    reads = machines.feature.shape[0] > 0
     touching, waiting = touched(physics, 0, x, y), np.int64(0)
-    if reads:
+    if machines.feature.shape[0] > 0:
         measure(physics, machines, 0, x, y, state.scratch.after)
     for n in range(actions.size):
         find_rows(setting, me, state, n, x, y, state.rows_next, False)
@@ -215,14 +208,8 @@ def follow(setting, state, x, y, u, actions):
             if state.values[b] == best:
                 a = b
         actions[n] = a
-        x, y = pushed(physics, x, y, a)
-        now = touched(physics, n + 1, x, y)
-        fresh = np.int64(physics.colours[now & ~touching])
-        label = waiting if physics.delayed else fresh
-        touching, waiting = now, fresh
-        if reads:
-            look_again(physics, machines, n + 1, x, y, state.scratch)
-        e = event_of(machines, label, state.scratch)
+        x, y, touching, waiting, label = make_move(physics, n, x, y, a, touching, waiting)
+        e = next_event(physics, machines, n + 1, x, y, label, state.scratch)
         outcome = machines.outcome[e, u]
         u = np.int64(machines.delta[e, u])
         if outcome != LIVE:

@@ -100,6 +100,25 @@ def touched(physics, t, x, y):
 
 
 @part
+def touched_anew(physics, t, x, y, touching):
+    """Return the balls touched after t moves, and the colours of those that were not touched before the last."""
+    now = touched(physics, t, x, y)
+    return now, np.int64(physics.colours[now & ~touching])
+
+
+@part
+def make_move(physics, t, x, y, a, touching, waiting):
+    """Make a move after t others, from states of both axes; `touching` and `waiting` are what the last one left.
+
+    Return the states of both axes, the balls touched and the colours touched anew, which are those two of the next
+    move, and what this move shows.
+    """
+    x, y = pushed(physics, x, y, a)
+    now, fresh = touched_anew(physics, t + 1, x, y, touching)
+    return x, y, now, fresh, waiting if physics.delayed else fresh
+
+
+@part
 def measure(physics, machines, t, x, y, out):
     """Overwrite `out` with the distance to the nearest ball of every colour that is read: 0 while one is touched."""
     for c in range(machines.seen.size):
@@ -112,14 +131,6 @@ def measure(physics, machines, t, x, y, out):
     for c in range(machines.seen.size):
         if machines.seen[c]:
             out[c] = max(0.0, np.sqrt(out[c]) - physics.touch)
-
-
-@part
-def look_again(physics, machines, t, x, y, scratch):
-    """Make the distances after the last move those before the next, and measure anew."""
-    for c in range(machines.seen.size):
-        scratch.before[c] = scratch.after[c]
-    measure(physics, machines, t, x, y, scratch.after)
 
 
 @part
@@ -138,6 +149,16 @@ def event_of(machines, label, scratch):
                 rank += np.int64(value > machines.bounds[f, k]) + np.int64(value >= machines.bounds[f, k])
             e += rank * machines.feature[f, 2]
     return e
+
+
+@part
+def next_event(physics, machines, t, x, y, label, scratch):
+    """Return the event of the last of t moves; distances after the one before are in `scratch`, which is updated."""
+    if machines.feature.shape[0] > 0:
+        for c in range(machines.seen.size):
+            scratch.before[c] = scratch.after[c]
+        measure(physics, machines, t, x, y, scratch.after)
+    return event_of(machines, label, scratch)
 
 
 @part
@@ -189,20 +210,13 @@ def walk(physics, machines, u, actions, scratch, states, labels, rewards):
     float64 [n] what each move showed and paid.
     """
     x, y = physics.start[0], physics.start[1]
-    touching, waiting = touched(physics, 0, x, y), np.uint8(0)
+    touching, waiting = touched(physics, 0, x, y), np.int64(0)
     states[0, 0], states[0, 1], states[0, 2] = x, y, u
-    reads = machines.feature.shape[0] > 0
-    if reads:
+    if machines.feature.shape[0] > 0:
         measure(physics, machines, 0, x, y, scratch.after)
     for n in range(actions.size):
-        x, y = pushed(physics, x, y, actions[n])
-        now = touched(physics, n + 1, x, y)
-        fresh = physics.colours[now & ~touching]
-        label = waiting if physics.delayed else fresh
-        touching, waiting = now, fresh
-        if reads:
-            look_again(physics, machines, n + 1, x, y, scratch)
-        e = event_of(machines, label, scratch)
+        x, y, touching, waiting, label = make_move(physics, n, x, y, actions[n], touching, waiting)
+        e = next_event(physics, machines, n + 1, x, y, label, scratch)
         outcome = machines.outcome[e, u]
         labels[n], rewards[n] = label, paid(machines, e, u, scratch)
         u = np.int64(machines.delta[e, u])

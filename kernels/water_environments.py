@@ -8,7 +8,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import LIVE
-from fastrm.kernels.water import event_of, measure, paid, pushed, touched
+from fastrm.kernels.water import event_of, make_move, measure, paid, touched
 
 
 # fmt: off
@@ -59,13 +59,12 @@ def step(
         a, t, u = actions[i], state[i, 2], state[i, 3]
         if agents.first[i] < 0:
             agents.first[i] = a
-        x, y = pushed(physics, state[i, 0], state[i, 1], a)
+        x, y, now, fresh, shown = make_move(
+            physics, t, state[i, 0], state[i, 1], a, agents.touching[i], agents.waiting[i]
+        )
         if reads:
             measure(physics, machines, t, state[i, 0], state[i, 1], scratch.before)
             measure(physics, machines, t + 1, x, y, scratch.after)
-        now = touched(physics, t + 1, x, y)
-        fresh = np.int64(physics.colours[now & ~agents.touching[i]])
-        shown = agents.waiting[i] if physics.delayed else fresh
         e = event_of(machines, shown, scratch)
         reward[i], event[i], label[i] = paid(machines, e, u, scratch), e, shown
         terminated[i] = machines.outcome[e, u] != LIVE

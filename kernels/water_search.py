@@ -13,7 +13,7 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.kernels.water import N_PUSHES, event_of, measure, paid, pushed, touched
+from fastrm.kernels.water import N_PUSHES, event_of, measure, paid, pushed, touched, touched_anew
 
 _1 = np.uint64(1)
 PAYS, SUCCEEDS = 1, 2  # what an end is worth, as bits
@@ -30,9 +30,9 @@ class Layer(NamedTuple):
 
 
 @part
-def _read(physics, machines, t, x, y, x_next, y_next, scratch, reads):
+def _read(physics, machines, t, touching, x_next, y_next, scratch, reads):
     """Return the event of a move that is made after t others."""
-    fresh = physics.colours[touched(physics, t + 1, x_next, y_next) & ~touched(physics, t, x, y)]
+    _, fresh = touched_anew(physics, t + 1, x_next, y_next, touching)
     if reads:
         measure(physics, machines, t + 1, x_next, y_next, scratch.after)
     return event_of(machines, fresh, scratch)
@@ -51,11 +51,12 @@ def spread(physics, machines, t, n_x, n_y, here, there, scratch):
             states = here[x, y]
             if states == np.uint64(0):
                 continue
+            touching = touched(physics, t, x, y)
             if reads:
                 measure(physics, machines, t, x, y, scratch.before)
             for a in range(N_PUSHES):
                 x_next, y_next = pushed(physics, x, y, a)
-                e = _read(physics, machines, t, x, y, x_next, y_next, scratch, reads)
+                e = _read(physics, machines, t, touching, x_next, y_next, scratch, reads)
                 if machines.quiet[e]:
                     there[x_next, y_next] |= states
                     continue
@@ -88,7 +89,7 @@ def step_before(physics, machines, t, here, target, scratch, found):
                     continue
                 if reads:
                     measure(physics, machines, t, x, y, scratch.before)
-                e = _read(physics, machines, t, x, y, x_next, y_next, scratch, reads)
+                e = _read(physics, machines, t, touched(physics, t, x, y), x_next, y_next, scratch, reads)
                 for u in range(machines.n_u):
                     if states >> np.uint64(u) & _1:
                         outcome, u_next = machines.outcome[e, u], np.int64(machines.delta[e, u])
@@ -137,7 +138,7 @@ def _try(physics, machines, t, x, y, a, touching, later, x_place, y_place, scrat
     x_next, y_next = pushed(physics, x, y, a)
     for c in range(machines.seen.size if reads else 0):
         scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
-    fresh = physics.colours[touched(physics, t + 1, x_next, y_next) & ~touching]
+    _, fresh = touched_anew(physics, t + 1, x_next, y_next, touching)
     return x_next, y_next, event_of(machines, fresh, scratch)
 
 
@@ -192,7 +193,7 @@ def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_plac
                 scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
                 x_next, y_next = pushed(physics, x, y, a)
-                fresh = physics.colours[touched(physics, t + 1, x_next, y_next) & ~touching]
+                _, fresh = touched_anew(physics, t + 1, x_next, y_next, touching)
                 if fresh == 0 and quiet.size:
                     for u in range(machines.n_u if ends != 1 else 0):
                         worth, end = quiet[x_next, y_next, u], np.int64(later.end[x_next, y_next, u])
