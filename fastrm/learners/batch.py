@@ -11,13 +11,20 @@ import numpy as np
 
 from fastrm.checks import check_truth, check_whole
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
-from fastrm.kernels.contracts import AGENT, N_ACTIONS, SUCCESS, TASK, Setting, State
+from fastrm.kernels.contracts import AGENT, N_ACTIONS, SUCCESS, Setting, State
 from fastrm.kernels.episode import begin
 from fastrm.learners import registry
-from fastrm.learners.pieces import blank_log, check_settings, next_span, rule_at, threshold
+from fastrm.learners.pieces import (
+    blank_log,
+    check_settings,
+    check_units,
+    next_span,
+    rule_at,
+    tabulate_tasks,
+    threshold,
+)
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
@@ -82,14 +89,9 @@ class Batch:
     def _settle(self) -> Setting:
         """Put together what stays the same."""
         problem, config = self.problem, self.config
-        tasks = np.zeros(len(problem.machines), dtype=TASK)
-        tasks["first_u"], tasks["own_score"] = problem.tables.first_u, problem.tables.own_score
-        tasks["by_total"] = [unit.by_total for unit in self.units]
-        tasks["base"] = [unit.zero for unit in self.units]
-        tasks["optimum"] = [unit.one - unit.zero for unit in self.units]
         return Setting(
             tables=problem.tables,
-            tasks=tasks,
+            tasks=tabulate_tasks(problem.tables.first_u, problem.tables.own_score, self.units),
             reward=learned_rewards(problem, config.gamma, self.shaping),
             rule=rule_at(problem.profile, config, 0),
             slip=threshold(problem.slip) if problem.slip else None,
@@ -186,10 +188,4 @@ def _check_optimum(
 ) -> tuple[ScoreUnit, ...]:
     if optimum is None:
         return score_units(problem, config.gamma, final(config.epsilon, steps), config.episode_limit)
-    try:
-        units = tuple(unit if isinstance(unit, ScoreUnit) else ScoreUnit(float(unit)) for unit in optimum)
-    except (TypeError, ValueError):
-        units = ()
-    if len(units) != len(problem.machines) or not all(math.inf > unit.one - unit.zero > 0 for unit in units):
-        raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({len(problem.machines)})")
-    return units
+    return check_units(optimum, len(problem.machines))

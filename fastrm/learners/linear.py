@@ -17,11 +17,12 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
+from fastrm.exact import ScoreUnit
 from fastrm.kernels import linear, rng
-from fastrm.kernels.contracts import AGENT, SUCCESS, TASK
+from fastrm.kernels.contracts import AGENT, SUCCESS
 from fastrm.kernels.linear import WATER_AGENT, WaterSetting, WaterState
 from fastrm.kernels.water import N_PUSHES
-from fastrm.learners.pieces import blank_log, check_settings, next_span, rule_at
+from fastrm.learners.pieces import blank_log, check_settings, check_units, next_span, rule_at, tabulate_tasks
 from fastrm.learners.runs import Run
 from fastrm.learners.tilings import lay_tiles
 from fastrm.problems import WaterProblem
@@ -65,7 +66,7 @@ class WaterLearner:
         features: str = "memory",
         starts: str = "world",
         shaping: bool = False,
-        optimum: Sequence[float] | None = None,
+        optimum: Sequence[float | ScoreUnit] | None = None,
         episodes: bool = False,
         config: LearnerConfig | None = None,
         **settings: Any,
@@ -108,13 +109,12 @@ class WaterLearner:
     def _settle(self) -> WaterSetting:
         """Put together what stays the same."""
         problem, tables = self.problem, self.problem.tables
-        tasks = np.zeros(len(problem.machines), dtype=TASK)
-        tasks["first_u"], tasks["optimum"] = tables.first_u, self.units
-        tasks["own_score"] = [machine.score == "own" for machine in problem.machines]
+        own_score = [machine.score == "own" for machine in problem.machines]
         rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.physics.x, problem.physics.y)]
         anywhere = self.starts == "anywhere"
         return WaterSetting(
-            physics=problem.physics, machines=tables, tilings=self.tilings, tasks=tasks,
+            physics=problem.physics, machines=tables, tilings=self.tilings,
+            tasks=tabulate_tasks(tables.first_u, own_score, self.units),
             rule=rule_at(problem.profile, self.config, 0),
             q_init=float(self.config.q_init), sweeps=self.algo == "crm",
             rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0],
@@ -176,7 +176,7 @@ class WaterLearner:
             states=problem.states,
             q=np.zeros((0, problem.tables.n_u, N_PUSHES)), more={"greedy_actions": np.array(actions[0])},
             greedy_paths=tuple(paths),
-            greedy_lengths=tuple(lengths), shortest=shortest, unit=tuple(self.units),
+            greedy_lengths=tuple(lengths), shortest=shortest, unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][0, :ended], log.ended["length"][0, :ended]) if log.ended.size else None,
             features=self.features, starts=self.starts, greedy_actions=tuple(actions), rows=rows,
         )  # fmt: skip
@@ -214,14 +214,8 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: in
     return chosen
 
 
-def _units(problem: WaterProblem, optimum: Sequence[float] | None) -> list[float]:
+def _units(problem: WaterProblem, optimum: Sequence[float | ScoreUnit] | None) -> tuple[ScoreUnit, ...]:
     """Return what scores 1, per machine: by default one completion in the fewest steps from the world's own start."""
     if optimum is None:
-        return [1.0 / steps for steps in problem.shortest]
-    try:
-        units = [float(unit) for unit in optimum]
-    except (TypeError, ValueError):
-        units = []
-    if len(units) != len(problem.machines) or not all(0 < unit < math.inf for unit in units):
-        raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({len(problem.machines)})")
-    return units
+        return tuple(ScoreUnit(1.0 / steps) for steps in problem.shortest)
+    return check_units(optimum, len(problem.machines))

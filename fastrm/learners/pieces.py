@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from fastrm.arrays import Array
 from fastrm.checks import check_known
 from fastrm.config import LearnerConfig, Profile, log_ticks
 from fastrm.errors import ConfigError, shown
-from fastrm.kernels.contracts import EPISODE, Log, Rule, Span
+from fastrm.exact import ScoreUnit
+from fastrm.kernels.contracts import EPISODE, TASK, Log, Rule, Span
 from fastrm.schedules import value_at
 
 
@@ -33,6 +35,27 @@ def rule_at(profile: Profile, config: LearnerConfig, step: int) -> Rule:
 def threshold(probability: float) -> np.uint64:
     """Return what the upper half of a draw must be below for something of this probability to happen."""
     return np.uint64(math.floor(probability * 2**32))
+
+
+def check_units(optimum: Sequence[float | ScoreUnit], machines: int) -> tuple[ScoreUnit, ...]:
+    """Return what scores are measured by, as a user gave it: a positive number per machine, or such a unit."""
+    try:
+        units = tuple(unit if isinstance(unit, ScoreUnit) else ScoreUnit(float(unit)) for unit in optimum)
+    except (TypeError, ValueError):
+        units = ()
+    if len(units) != machines or not all(math.inf > unit.one - unit.zero > 0 for unit in units):
+        raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({machines})")
+    return units
+
+
+def tabulate_tasks(first_u: Array, own_score: Sequence[bool] | Array, units: Sequence[ScoreUnit]) -> Array:
+    """Return a row of `TASK` per machine."""
+    tasks = np.zeros(len(units), dtype=TASK)
+    tasks["first_u"], tasks["own_score"] = first_u, own_score
+    tasks["by_total"] = [unit.by_total for unit in units]
+    tasks["base"] = [unit.zero for unit in units]
+    tasks["optimum"] = [unit.one - unit.zero for unit in units]
+    return tasks
 
 
 def blank_log(config: LearnerConfig, steps: int, machines: int, runs: int, room: int) -> Log:
