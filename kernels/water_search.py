@@ -3,6 +3,7 @@
 A layer holds a value for every state of the x axis, of the y axis and of the machine. After t moves only the first
 ``within[t]`` states of an axis can be reached, so layers are searched no further than that. Labels are read without
 delay here: where the reference delays them, a search begins in the state after its first move, which shows nothing.
+Distances are never delayed. There, what a move touches is paid for by the distances of the next one.
 """
 
 from __future__ import annotations
@@ -38,6 +39,30 @@ def _read(physics, machines, t, touching, x_next, y_next, scratch, reads):
     return event_of(machines, fresh, scratch)
 
 
+@part
+def _may_pay(physics, machines, t, x, y, e, u, scratch):
+    """Whether an event after t moves, that ends the episode, pays more than 0; `scratch` holds what it reads.
+
+    Where labels are late it is shown by the next move, whichever that is: `scratch` is then overwritten.
+    """
+    if not physics.delayed or machines.feature.shape[0] == 0:
+        return paid(machines, e, u, scratch) > 0
+    measure(physics, machines, t, x, y, scratch.before)
+    for a in range(N_PUSHES):
+        x_next, y_next = pushed(physics, x, y, a)
+        measure(physics, machines, t + 1, x_next, y_next, scratch.after)
+        event_of(machines, e, scratch)
+        if paid(machines, e, u, scratch) > 0:
+            return True
+    return False
+
+
+@jit
+def may_pay(physics, machines, t, x, y, e, u, scratch):
+    """Return `_may_pay`, for Python."""
+    return _may_pay(physics, machines, t, x, y, e, u, scratch)
+
+
 @jit
 def spread(physics, machines, t, n_x, n_y, here, there, scratch):
     """Make every move from a layer; return which ends were met: PAYS for one that pays, SUCCEEDS for a success.
@@ -45,7 +70,7 @@ def spread(physics, machines, t, n_x, n_y, here, there, scratch):
     `here` uint64 [n_x, n_y] has a bit per machine state that can be reached, of the first n_x and n_y states of the
     axes; `there`, all 0 before, is updated likewise.
     """
-    reads, met = machines.feature.shape[0] > 0, 0
+    reads, met = machines.feature.shape[0] > 0 and not physics.delayed, 0
     for x in range(n_x):
         for y in range(n_y):
             states = here[x, y]
@@ -66,7 +91,8 @@ def spread(physics, machines, t, n_x, n_y, here, there, scratch):
                             there[x_next, y_next] |= _1 << np.uint64(machines.delta[e, u])
                         else:
                             met |= SUCCEEDS if machines.outcome[e, u] == SUCCESS else 0
-                            met |= PAYS if paid(machines, e, u, scratch) > 0 else 0
+                            if not met & PAYS and _may_pay(physics, machines, t + 1, x_next, y_next, e, u, scratch):
+                                met |= PAYS
     return met
 
 
@@ -77,7 +103,7 @@ def step_before(physics, machines, t, here, target, scratch, found):
     `here` unsigned [n_x, n_y] as in `spread`; `target` int64 [3] has both axes and the machine state, or -1 -1 and the
     number of states for a success. `found` int64 [4] gets both axes, the machine state and the action.
     """
-    reads = machines.feature.shape[0] > 0
+    reads = machines.feature.shape[0] > 0 and not physics.delayed
     for x in range(here.shape[0]):
         for y in range(here.shape[1]):
             states = np.uint64(here[x, y])

@@ -21,14 +21,14 @@ def successors(pool, u, spec):
         yield after, *naive_water.machine_step(spec, u, moved, pool.delayed)
 
 
-def fewest_steps(pool, spec, limit):
-    """Return the fewest steps to a success, None if there is none within the limit."""
+def fewest_steps(pool, spec, limit, is_sought=lambda outcome, reward: outcome == "success"):
+    """Return the fewest steps to an end that is sought, by default a success; None if the limit comes first."""
     frontier = {None: (pool, spec["start"])}
     for t in range(1, limit + 1):
         found = {}
         for here, u in frontier.values():
-            for after, u_next, _, outcome in successors(here, u, spec):
-                if outcome == "success":
+            for after, u_next, reward, outcome in successors(here, u, spec):
+                if outcome and is_sought(outcome, reward):
                     return t
                 if not outcome:
                     key = *after.position, *after.speed, tuple(after.touching), tuple(after.waiting), u_next

@@ -47,6 +47,26 @@ def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile, room, mo
     assert (len(walk.rewards), walk.outcome) == (fewest, 1)
 
 
+LEFT_BEHIND = ("d", "f")
+NEARING = ("-", ("d_before", "a"), ("d", "a"))
+FAR = ("-", ("d", "b"), ("num", 10))
+
+
+@pytest.mark.parametrize("profile", ["clean", "icarte2022"])
+@pytest.mark.parametrize(
+    "guard, reward", [(("prop", "f"), LEFT_BEHIND), (("prop", "f"), NEARING), (("not", ("prop", "f")), FAR)]
+)
+def test_the_soonest_paid_end_reads_distances_of_the_move_that_ends(guard, reward, profile, monkeypatch):
+    monkeypatch.setattr("fastrm.problems.water.search.WATER_LIMIT", 7)
+    edges = [("u", guard, "done", reward), ("u", "otherwise", "u", ("num", 1))]
+    spec = {"states": ["u"], "start": "u", "success": ["done"], "failure": [], "score": "task", "edges": edges}
+    world = close_by(0)
+    problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
+    pool = naive_water.Pool(spec_of(world), profile)
+    soonest = fewest_steps(pool, spec, 7, lambda _, reward: reward > 0)
+    assert problem.soonest_paid == (soonest or 0,)
+
+
 def test_a_search_that_does_not_fit_in_the_memory_is_refused_in_one_line(monkeypatch):
     problem = fastrm.compile(WaterWorld.generate(1), fastrm.task("a"))
     monkeypatch.setattr("fastrm.problems.water.search.usable_memory", lambda: 10**8)

@@ -18,7 +18,8 @@ from fastrm.kernels.water import STACK, Machines, Scratch, WaterTables
 from fastrm.machines import RewardMachine
 from fastrm.problems.compatibility import check_machines, leads_on, wanted_by
 from fastrm.problems.water.physics import Axis, tabulate_physics
-from fastrm.problems.water.search import Reached, search_layers
+from fastrm.problems.water.rewards import reward_bounds
+from fastrm.problems.water.search import Reached, search_layers, search_paid
 from fastrm.problems.water.tabulate import WaterEvaluator, WaterEvents, find_water_events
 from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
 
@@ -117,10 +118,19 @@ class WaterProblem:
                 )
         return tuple(found.succeeds for found in self.reached)
 
-    @property
+    @cached_property
     def soonest_paid(self) -> tuple[int, ...]:
         """Fewest steps to an end that pays more than 0, which in profile ``icarte2022`` may be a fall; 0 for none."""
-        return tuple(found.pays for found in self.reached)
+        return tuple(
+            found.pays or (search_paid(self, machine) if self._may_pay(machine) else 0)
+            for machine, found in enumerate(self.reached)
+        )
+
+    def _may_pay(self, machine: int) -> bool:
+        """Whether some end of a machine may pay more than 0, as far as its rewards tell."""
+        chosen, farthest = self.machines[machine], self.world.side * 2.0**0.5
+        ends = [edge.reward for edge in chosen.edges if edge.target in chosen.terminals]
+        return any(reward_bounds(reward, farthest)[1] > 0 for reward in ends)
 
     @cached_property
     def reached(self) -> tuple[Reached, ...]:

@@ -31,7 +31,7 @@ class Reached(NamedTuple):
     succeeds: int
     """Fewest steps to a success, 0 where there is none within the limit."""
     pays: int
-    """Fewest steps to an end that pays more than 0, a success or not."""
+    """Fewest steps to an end that pays more than 0, a success or not; 0 where there is none up to the first success."""
     actions: tuple[int, ...]
     """Actions of a path with the fewest steps to a success."""
 
@@ -46,10 +46,9 @@ def search_layers(problem: WaterProblem, machine: int) -> Reached:
     """
     entry, delay = problem.entry(machine), problem.delay
     if entry.outcome != LIVE:
-        return Reached(int(entry.outcome == SUCCESS), int(entry.reward > 0), (0,) if entry.outcome == SUCCESS else ())
-    search = _Search(problem)
-    x, y = problem.physics.start
-    search.here[x, y] = 1 << entry.u
+        succeeds = entry.outcome == SUCCESS
+        return Reached(int(succeeds), int(_entry_pays(problem, machine)), (0,) if succeeds else ())
+    search = _Search(problem, entry.u)
     first = search.layer(0)
     kept, pays = [first], 0
     for t in range(WATER_LIMIT - delay):
@@ -60,11 +59,31 @@ def search_layers(problem: WaterProblem, machine: int) -> Reached:
             target = np.array([-1, -1, problem.tables.n_u])
             actions = search.follow_back(kept, 0, target) if kept else search.path(first, 0, t + 1, target)
             return Reached(t + 1 + delay, pays, (*actions, *(0,) * delay))
-        if not search.here[: search.size(t + 1)[0], : search.size(t + 1)[1]].any():
+        if search.is_empty(t + 1):
             break
         if kept:
             kept = [*kept, search.layer(t + 1)] if search.nbytes(0, t + 2) <= ROOM else []
     return Reached(0, pays, ())
+
+
+def search_paid(problem: WaterProblem, machine: int) -> int:
+    """Return the fewest steps to an end that pays more than 0, a success or not; 0 where there is none."""
+    entry, delay = problem.entry(machine), problem.delay
+    if entry.outcome != LIVE:
+        return int(_entry_pays(problem, machine))
+    search = _Search(problem, entry.u)
+    for t in range(WATER_LIMIT - delay):
+        if search.move_on(t) & water_search.PAYS:
+            return t + 1 + delay
+        if search.is_empty(t + 1):
+            break
+    return 0
+
+
+def _entry_pays(problem: WaterProblem, machine: int) -> bool:
+    """Whether some first move, which ends the episode because labels are late, pays more than 0."""
+    u, (x, y) = int(problem.tables.first_u[machine]), problem.physics.start
+    return bool(water_search.may_pay(problem.physics, problem.tables, 0, x, y, 0, u, problem.scratch()))
 
 
 class _Search:
@@ -73,7 +92,7 @@ class _Search:
     A layer has a bit per machine state for all states of the axes.
     """
 
-    def __init__(self, problem: WaterProblem) -> None:
+    def __init__(self, problem: WaterProblem, u: int) -> None:
         self.problem, self.scratch = problem, problem.scratch()
         self.small = np.min_scalar_type((1 << problem.tables.n_u) - 1)
         shape = len(problem.physics.x), len(problem.physics.y)
@@ -84,6 +103,7 @@ class _Search:
                 f"there are {memory / 1e9:.1f} GB of memory; take a smaller box"
             )
         self.here, self.there = (np.zeros(shape, dtype=np.uint64) for _ in range(2))
+        self.here[tuple(problem.physics.start)] = 1 << u
 
     def size(self, t: int) -> tuple[int, int]:
         """Return how many states of each axis can be reached by then."""
@@ -99,6 +119,11 @@ class _Search:
         n_x, n_y = self.size(t)
         copy: Array = self.here[:n_x, :n_y].astype(self.small)
         return copy
+
+    def is_empty(self, t: int) -> bool:
+        """Whether nothing can be reached in the layer after t moves, where the search stands."""
+        n_x, n_y = self.size(t)
+        return not self.here[:n_x, :n_y].any()
 
     def move_on(self, t: int) -> int:
         """Go on from the layer after t moves to the next; return which ends were met."""
