@@ -53,6 +53,15 @@ class WaterRun(Run):
     rows: int
     """Tiles that the run met."""
 
+    def __repr__(self) -> str:
+        if self.starts == "world":
+            return super().__repr__()
+        greedy = "never completes" if self.greedy_length is None else f"takes {self.greedy_length:.6g} steps"
+        last = ""
+        if self.score.size:
+            last = f"; score {self.score[-1]:.3f}, 1 being a completion in {1 / self.unit[0]:.6g} steps"
+        return f"<Run {self.algo} seed {self.seed} from anywhere: greedy {greedy} from the world's own start{last}>"
+
 
 class WaterLearner:
     """One run of a linear learner, advanced in pieces of any size."""
