@@ -15,7 +15,7 @@ from fastrm.errors import ConfigError, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fastrm.studies import Claim
+    from fastrm.studies import Claim, Facts
 
 WIDEST = 120
 """Columns; longer lines are hard to follow."""
@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
                     f"{path}: semantics {here[algo]} of {algo}, but {arguments.files[0]} has {first[algo]}; "
                     "they do not compare"
                 )
-    judged = [Judged(path, results.complete, judge(results))
+    facts: Facts = {}
+    judged = [Judged(path, results.complete, judge(results, facts))
               for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
     for path, results in zip(arguments.files, loaded, strict=True):
         if not results.complete:

@@ -1,6 +1,7 @@
 """What result files say about the paper, the reference implementation, and beyond. Reads files; only parity trains."""
 
 from fastrm.studies.claim import Case, Claim
+from fastrm.studies.evidence import Facts
 from fastrm.studies.findings import (
     Agreement,
     Certified,
@@ -53,6 +54,7 @@ __all__ = [
     "Comparison",
     "Curves",
     "Difference",
+    "Facts",
     "Gap",
 
     "Optimum",

@@ -14,7 +14,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError
 from fastrm.exact import as_float, critical_reward, guarantee, optimal_arps, solve
-from fastrm.experiments import method_of
+from fastrm.experiments import Plan, method_of
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import hrm_fixed_point
 from fastrm.machines import RewardMachine
@@ -24,6 +24,8 @@ from fastrm.schedules import final
 from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, read_world
 
 T = TypeVar("T")
+Facts = dict[Plan, dict[Any, Any]]
+"""What the exact tools said about the maps and machines of each plan."""
 ONE, TWO, APPENDIX = "1a1b1c", "2a2b2c", "appendix"
 TASKS = ("a", "a-b", "a-b-c")
 MOST_RUNS = 10**7
@@ -46,14 +48,17 @@ def refuse_variants(results: Results, what: str) -> None:
 
 
 class Evidence:
-    """Figures of runs by map, task and method, and exact facts about the maps and machines, each computed once."""
+    """Figures of runs by map, task and method, and exact facts about the maps and machines, each computed once.
 
-    def __init__(self, results: Results) -> None:
+    Facts follow from the plan alone. They are kept in `facts`, so that files of one plan share them.
+    """
+
+    def __init__(self, results: Results, facts: Facts) -> None:
         self.plan = plan = results.plan
         if plan.count > MOST_RUNS:
             raise ConfigError(f"{results.path}: a plan of {plan.count} runs; claims are judged on at most {MOST_RUNS}")
         refuse_variants(results, "claims")
-        self._memory: dict[Any, Any] = {}
+        self._memory = facts.setdefault(plan, {})
         self.gamma, self.epsilon = plan.learner.gamma, final(plan.learner.epsilon, plan.steps)
         fine = results["error"] == ""
         place = plan.place(results["run"][fine])
@@ -69,7 +74,7 @@ class Evidence:
         self.score_of_runs = spread(results.per_run_values("settled"))
         self.found_of_runs = spread(results["solved"].astype(np.float64))
         self.length_of_runs = spread(np.where(length < 0, np.nan, length))
-        self.setups = [self._setup(k) for k in range(len(plan.grids))]
+        self.setups = self._once("setups", lambda: [self._setup(k) for k in range(len(plan.grids))])
         self.labels = [method.label for method in plan.methods]
         self._tasks = {name: k for k, (name, _) in enumerate(plan.tasks)}
         self._methods = {label: k for k, label in enumerate(self.labels)}

@@ -18,18 +18,26 @@ from fastrm.errors import ConfigError
 from fastrm.results import Results
 from fastrm.studies import path_claims, speed_claims
 from fastrm.studies.claim import Claim
-from fastrm.studies.evidence import ONE, TASKS, TWO, Evidence
+from fastrm.studies.evidence import ONE, TASKS, TWO, Evidence, Facts
 
 
-def judge(results: Results) -> list[Claim]:
+def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
     """Judge the claims of the paper on a result file; what they need beside it is in the file.
+
+    Parameters
+    ----------
+    results
+        The result file.
+    facts
+        An empty dictionary at first. Hand the same one over for several files: those of equal plans then share the
+        exact facts about their maps and machines, which take most of the time.
 
     Raises
     ------
     ConfigError
         When the file has none of the paper's tasks and methods.
     """
-    evidence = Evidence(results)
+    evidence = Evidence(results, {} if facts is None else facts)
     claims = [judge_one(evidence) for judge_one in path_claims.CLAIMS]
     timed = [judge_one(evidence) for judge_one in speed_claims.CLAIMS]
     if not len(results["step"]):  # no ticks: nothing is known about who is faster

@@ -20,6 +20,10 @@ def make_plan(**changes):
 
 
 PLAN = make_plan()
+FEW = {"setups": ("1a1b1c",), "map_files": ()}
+"""Changes of the plan that leave the four maps which are just enough for a claim to hold."""
+FACTS = {}
+"""Most files here have the same plan, and so the same exact facts."""
 
 
 def make_file(path, turn=lambda run: None, plan=PLAN, **rest):
@@ -29,7 +33,7 @@ def make_file(path, turn=lambda run: None, plan=PLAN, **rest):
 @pytest.fixture
 def verdicts(tmp_path):
     def of(turn=lambda run: None, plan=PLAN):
-        return {claim.number: claim for claim in judge(load(make_file(tmp_path / "x.h5", turn, plan)))}
+        return {claim.number: claim for claim in judge(load(make_file(tmp_path / "x.h5", turn, plan)), FACTS)}
 
     return of
 
@@ -146,25 +150,25 @@ def test_failed_runs_do_not_count(verdicts):
 
 
 def test_half_of_a_claim_is_called_so(verdicts):
-    assert verdicts(plan=make_plan(setups=("1a1b1c",), map_files=()))[7].verdict == "holds (without 2a2b2c)"
+    assert verdicts(plan=make_plan(**FEW))[7].verdict == "holds (without 2a2b2c)"
     assert verdicts(plan=make_plan(tasks=("a",)))[2].verdict == "holds (without longer tasks)"
-    critical = make_plan(terminal_rewards={"numeric": "1.1 R*"})
+    critical = make_plan(**FEW, terminal_rewards={"numeric": "1.1 R*"})
     assert verdicts(plan=critical)[2].verdict == "holds (without task a)"  # task a is not paid 0 there
 
 
 def test_without_ticks_nothing_is_said_about_speed(verdicts):
-    found = verdicts(plan=make_plan(steps=1000))
+    found = verdicts(plan=make_plan(**FEW, steps=1000))
     assert {found[number].verdict for number in range(5, 11)} == {"not in this file"}
     assert found[1].verdict == "holds" and found[8].numbers == found[8].reason == ""
 
 
 def test_facts_beyond_the_exact_tools_cost_a_reason_and_not_the_verdicts(verdicts):
-    found = verdicts(plan=make_plan(learner=LearnerConfig(tick=100_000, gamma=1.0)))
+    found = verdicts(plan=make_plan(**FEW, learner=LearnerConfig(tick=100_000, gamma=1.0)))
     assert found[5].verdict == "holds" and "R*" not in found[3].reason
 
 
 def test_with_nothing_paid_at_the_end_the_runs_themselves_decide_the_second_claim(verdicts):
-    plan = make_plan(terminal_rewards={"numeric": 0.0})
+    plan = make_plan(**FEW, terminal_rewards={"numeric": 0.0})
     numeric = {"label": ("qrm-num", "crm-num"), "task": ("a-b", "a-b-c")}
     assert verdicts(when(**numeric, to={"found": False}), plan)[2].verdict == "holds"
     assert verdicts(plan=plan)[2].verdict == "does not hold"
@@ -181,9 +185,10 @@ def test_where_the_legs_are_short_numeric_machines_need_no_reward_at_the_end(ver
 def test_reasons_come_from_the_exact_tools(verdicts):
     found = verdicts(when(label="crm-num", task="a-b-c", to={"found": False}))
     assert found[3].reason.startswith("a-b needs R above R* = 204 to ")
-    poor = verdicts(when(label="crm-num", to={"found": False, **SLOW}), make_plan(terminal_rewards={"numeric": 100.0}))
-    assert "R is above it on 0 of 8 maps" in poor[3].reason
-    assert poor[10].reason == "24 cases fail; in 16 of them the machine's optimum is no shortest path"
+    plan = make_plan(**FEW, terminal_rewards={"numeric": 100.0})
+    poor = verdicts(when(label="crm-num", to={"found": False, **SLOW}), plan)
+    assert "R is above it on 0 of 4 maps" in poor[3].reason
+    assert poor[10].reason == "12 cases fail; in 8 of them the machine's optimum is no shortest path"
 
 
 def test_claims_without_their_methods_are_not_in_the_file(verdicts):
@@ -205,7 +210,7 @@ def test_an_unfinished_file_is_judged_on_what_is_there_and_says_so(tmp_path, cap
 
 
 def test_the_command_prints_the_same_bytes_every_time(tmp_path, capsys):
-    paths = [str(make_file(tmp_path / name)) for name in ("one.h5", "two.h5")]
+    paths = [str(make_file(tmp_path / name, plan=made_results.PLAN)) for name in ("one.h5", "two.h5")]
     for arguments in ([paths[0]], [*paths, "--markdown"], [paths[0], "--json"]):
         said = []
         for _ in range(2):
