@@ -79,8 +79,10 @@ def room_of(module):
     return first[0] if first and first[0] in (*ROOMS, "kernels") else ""
 
 
+@cache
 def imports(path):
-    """Yield (module, names, function) of every import of a file, names for the type checker aside."""
+    """Return (module, names, function) of every import of a file, names for the type checker aside."""
+    found = []
     tree = ast.parse(path.read_text())
     function_of, skipped = {}, set()
     for node in ast.walk(tree):
@@ -93,9 +95,10 @@ def imports(path):
             continue
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name, [], function_of.get(id(node))
+                found.append((alias.name, [], function_of.get(id(node))))
         elif isinstance(node, ast.ImportFrom):
-            yield node.module, [alias.name for alias in node.names], function_of.get(id(node))
+            found.append((node.module, [alias.name for alias in node.names], function_of.get(id(node))))
+    return found
 
 
 @cache
