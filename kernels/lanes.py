@@ -95,7 +95,7 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
     variables, ``step(world, mine, x)`` their new values, and ``leave(world, mine, x)`` puts them back. Rows of more
     than sixteen columns keep a processor busy by themselves; such runs go one by one.
     """
-    i, n = 0, state.agents.size
+    i, n = np.int64(0), state.agents.size  # a plain 0 is a type of its own, for which all is compiled once more
     while n_cols <= _WIDEST and i + LANES <= n:
         one, two, three = own(state, i), own(state, i + 1), own(state, i + 2)
         for k in range(span.n_ticks):
