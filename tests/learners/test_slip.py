@@ -1,6 +1,7 @@
 """Moves that slip: expected values against plain loops, learners against expectations, environments, refusals."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -149,6 +150,7 @@ def test_reward_per_step_length_and_success_follow_from_the_distribution_over_ti
     best = solve(problem)
     machine = naive.Machine(0, spec, naive.World(text), naive.CLEAN, 0.9)
     number = {tuple(cell): i for i, cell in enumerate(problem.terrain.cells.tolist())}
+    after = cache(lambda u, s, a: list(outcomes(machine, u, s, a, slip)))
     mass, arps, success, steps = {(machine.world.start, machine.start): 1.0}, 0.0, 0.0, 0.0
     for t in range(1, 3000):
         later = {}
@@ -156,7 +158,7 @@ def test_reward_per_step_length_and_success_follow_from_the_distribution_over_ti
             policy = int(best.policy[number[s], problem.states.index(u)])
             for a in range(4):
                 share = m * (epsilon / 4 + (1 - epsilon) * (a == policy))
-                for p, v, _, end, there in outcomes(machine, u, s, a, slip):
+                for p, v, _, end, there in after(u, s, a):
                     if end == "success":
                         arps, success, steps = arps + share * p / t, success + share * p, steps + share * p * t
                     elif end is None:
