@@ -26,3 +26,17 @@ def aligned_full(shape: tuple[int, ...], value: float = 0.0) -> Array:
     table = raw[skip : skip + size].reshape(shape)
     table[...] = value
     return table
+
+
+def read_only(array: Array) -> Array:
+    """Return the same array, not to be written through this name.
+
+    Kernels are compiled once for arrays that may be written and once for others; so what they only read is always
+    handed over like this.
+
+    >>> read_only(np.zeros(3)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -13,7 +13,7 @@ from typing import overload
 
 import numpy as np
 
-from fastrm.arrays import Array
+from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import follow
@@ -194,8 +194,8 @@ class Solution:
         mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
         busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
         found = arrival.arrival(
-            self.tables, worth, self.policy, self.first_u, float(epsilon), self.problem.slip, horizon, 1e-13, to_end,
-            mass, gained, busy,
+            self.tables, read_only(worth), self.policy, self.first_u, float(epsilon), self.problem.slip, horizon, 1e-13,
+            to_end, mass, gained, busy,
         )  # fmt: skip
         total, missing, success, steps = map(float, found)
         return total, missing, success, steps
@@ -281,7 +281,7 @@ def solve_rewards(
     else:
         error += value_and_policy(tables, rounding, gamma)[0]  # no path collects more of it
     mask = np.empty(policy.shape, dtype=MASK)
-    values.candidates(tables, reward, rounding, gamma, value, error, mask)
+    values.candidates(tables, read_only(reward), read_only(rounding), gamma, value, error, mask)
     undecided = None
     written = written or (lambda event, u: as_written(float(reward[event, u])))
     if gamma == 1.0 or not settle_by_steps(problem, reward, rounding, written, machine, mask):

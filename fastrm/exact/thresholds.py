@@ -30,7 +30,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastrm.arrays import Array
+from fastrm.arrays import Array, read_only
 from fastrm.errors import ConfigError
 from fastrm.exact.paths import Pair, follow
 from fastrm.exact.rational import path_return
@@ -182,7 +182,7 @@ def best_shortest_paths(problem: Problem, reward: Array, gamma: float) -> tuple[
     order = order[flat[order] < FAR]
     value = np.empty(distance.shape)
     policy = np.zeros((len(tables.next_s), tables.n_u), dtype=np.int8)
-    values.best_shortest(tables, reward, float(gamma), distance, order, value, policy)
+    values.best_shortest(tables, read_only(reward), float(gamma), distance, order, value, policy)
     return value, policy
 
 

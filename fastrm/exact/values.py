@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastrm.arrays import Array
+from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.kernels import ceiling, search, slip_values, values
@@ -37,7 +37,7 @@ def value_and_policy(
     `near` is policy and bounds of a problem that differs little, such as another gamma: to begin with them is faster.
     Among equally good policies the one found, and with it the last digit of values, may depend on it.
     """
-    value = np.zeros((len(tables.next_s), reward.shape[1]))
+    value, reward = np.zeros((len(tables.next_s), reward.shape[1])), read_only(reward)
     error, policy = np.zeros_like(value), np.zeros((len(value), tables.n_u), dtype=np.int8)
     if gamma == 1.0:
         _iterate_undiscounted(tables, reward, value, policy)
@@ -54,7 +54,7 @@ def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) ->
     """Return optimal values and bounds on their errors, both [n_s, n_cols], and all actions that may be optimal."""
     if gamma == 1.0:
         raise ConfigError("gamma=1: expected values with slip need a gamma below 1")
-    value = np.zeros((len(tables.next_s), reward.shape[1]))
+    value, reward = np.zeros((len(tables.next_s), reward.shape[1])), read_only(reward)
     residual, error = np.empty_like(value), np.empty_like(value)
     for count in range(_SLIP_SWEEPS):
         if slip_values.sweep(tables, reward, gamma, slip, value, count % 2 == 0) <= 1e-15:

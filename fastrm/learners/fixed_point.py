@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastrm.arrays import read_only
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.exact import (
@@ -154,11 +155,12 @@ def hrm_fixed_point(
     ends = options.delta == n_o
     ends[:, n_o:] = False
     as_states = tables._replace(
-        delta=options.delta, outcome=ends.astype(np.uint8), reward=options.reward, n_u=n_o
+        delta=options.delta, outcome=read_only(ends.astype(np.uint8)), reward=options.reward, n_u=n_o
     )  # every option is a state of its own
     value_of, guess, error = value_and_policy(as_states, options.reward, gamma)
     mask = np.empty(guess.shape, dtype=MASK)
-    values.candidates(as_states, options.reward, np.zeros_like(options.reward), gamma, value_of, error, mask)
+    nothing = read_only(np.zeros_like(options.reward))
+    values.candidates(as_states, options.reward, nothing, gamma, value_of, error, mask)
     policy = highest_action(mask)
 
     known: dict[tuple[int, int], list[_Outcome]] = {}

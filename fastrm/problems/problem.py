@@ -158,8 +158,8 @@ class Problem:
         """
         if cell not in self.starts:
             raise ConfigError(f"start={shown(cell)}: no episode begins there; the starts are {shown(self.starts)}")
-        number = self.tables.starts[self.starts.index(cell)]
-        return self.changed(tables=self.tables._replace(starts=np.array([number], dtype=np.uint32)))
+        k = self.starts.index(cell)
+        return self.changed(tables=self.tables._replace(starts=self.tables.starts[k : k + 1]))
 
     @property
     def agenda(self) -> Agenda | None:
