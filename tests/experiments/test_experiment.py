@@ -134,6 +134,7 @@ def test_bad_toml_files_are_refused_in_one_line_with_the_key(toml, capsys, chang
 )
 def test_bad_arguments_of_run_are_refused_in_one_line(capsys, arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fastrm.experiments.execution.executors.CONNECT", "1s")
     assert main(arguments) == 2
     printed = capsys.readouterr().err
     assert message in printed and printed.count("\n") == 1
