@@ -160,9 +160,9 @@ def bisected(holds):
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
 def test_the_critical_reward_is_the_one_that_bisecting_exact_verdicts_finds():
-    """On 120 random problems, on 3 000 with FASTRM_FULL=1; some thresholds lie far below 0, some paths are forced."""
+    """On 60 random problems, on 3 000 with FASTRM_FULL=1; some thresholds lie far below 0, some paths are forced."""
     rng, found, far_below = random.Random(7), [], 0
-    wanted = either(3000, 120)
+    wanted = either(3000, 60)
     while len(found) < wanted:
         text, rules = random_problem(rng)
         gamma = rng.choice([0.3, 0.5, 0.9, 0.97])
