@@ -13,100 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS, TINY
-
-_INDEX = ir.IntType(32)
-_DOUBLE = ir.DoubleType()
-
-
-def _doubles(count):
-    return ir.VectorType(_DOUBLE, count)
-
-
-class _Builder:
-    """The vector operations used below, on top of an LLVM builder.
-
-    Loads and offsets name the type of the element: LLVM's pointers no longer carry one, and llvmlite's will not.
-    """
-
-    def __init__(self, context, builder, signature, arguments):
-        self.context, self.builder = context, builder
-        self.types, self.arguments = signature.args, arguments
-
-    def data(self, k):
-        """Return the address of the data of array argument k."""
-        return self.context.make_array(self.types[k])(self.context, self.builder, value=self.arguments[k]).data
-
-    def element(self, data, offset):
-        return self.builder.gep(data, [offset], source_etype=_DOUBLE)
-
-    def address(self, data, offset, count):
-        return self.builder.bitcast(self.element(data, offset), _doubles(count).as_pointer())
-
-    def load(self, data, offset, count=BLOCK):
-        return self.builder.load(self.address(data, offset, count), align=8, typ=_doubles(count))
-
-    def store(self, vector, data, offset):
-        self.builder.store(vector, self.address(data, offset, BLOCK), align=8)
-
-    def pair(self, data, first, second):
-        """Load two doubles that do not lie side by side."""
-        vector = ir.Constant(_doubles(2), ir.Undefined)
-        for k, offset in enumerate((first, second)):
-            value = self.builder.load(self.element(data, offset), typ=_DOUBLE)
-            vector = self.builder.insert_element(vector, value, ir.Constant(_INDEX, k))
-        return vector
-
-    def twice(self, scalar):
-        """Return a pair of twice the same double."""
-        pair = ir.Constant(_doubles(2), ir.Undefined)
-        for k in range(2):
-            pair = self.builder.insert_element(pair, scalar, ir.Constant(_INDEX, k))
-        return pair
-
-    def broadcast(self, scalar):
-        empty = ir.Constant(_doubles(BLOCK), ir.Undefined)
-        first = self.builder.insert_element(empty, scalar, ir.Constant(_INDEX, 0))
-        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(_INDEX, BLOCK), [0] * BLOCK))
-
-    def larger(self, x, y):
-        return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
-
-    def normal(self, x):
-        """Return a vector with 0 in place of elements that are no normal numbers."""
-        bits = ir.VectorType(ir.IntType(64), BLOCK)
-        size = self.builder.and_(self.builder.bitcast(x, bits), ir.Constant(bits, [2**63 - 1] * BLOCK))
-        tiny = ir.Constant(x.type, [TINY] * BLOCK)
-        is_tiny = self.builder.fcmp_ordered("<", self.builder.bitcast(size, x.type), tiny)
-        return self.builder.select(is_tiny, ir.Constant(x.type, [0.0] * BLOCK), x)
-
-    def steps(self, first, stride, count=N_ACTIONS):
-        """Return the offsets first, first + stride, ..."""
-        offsets = [first]
-        for _ in range(count - 1):
-            offsets.append(self.builder.add(offsets[-1], stride))
-        return offsets
-
-    def largest(self, low, high):
-        """Return a pair of twice the largest element of two pairs."""
-        pair = self.larger(low, high)
-        swap = ir.Constant(ir.VectorType(_INDEX, 2), [1, 0])
-        return self.larger(pair, self.builder.shuffle_vector(pair, ir.Constant(_doubles(2), ir.Undefined), swap))
-
-    def ties(self, low, high):
-        """Return as a 64-bit mask which elements of two pairs equal the largest.
-
-        Two pairs rather than one register of four: crossing the halves of a register costs six cycles on the way from
-        cell to cell.
-        """
-        return self.equal(low, high, self.largest(low, high))
-
-    def equal(self, low, high, best):
-        """Return as a 64-bit mask which elements of two pairs equal those of a third."""
-        builder, masks = self.builder, []
-        for half in (low, high):
-            equal = builder.bitcast(builder.fcmp_ordered("==", half, best), ir.IntType(2))
-            masks.append(builder.zext(equal, ir.IntType(64)))
-        return builder.or_(masks[0], builder.shl(masks[1], ir.Constant(ir.IntType(64), 2)))
+from fastrm.kernels.vectors import INDEX, Vectors
 
 
 @intrinsic
@@ -114,7 +21,7 @@ def row_ties(typingctx, q, offset):
     """Return the mask of the largest of four neighbouring values."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
         return b.ties(b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2))
 
@@ -126,10 +33,10 @@ def row_best(typingctx, q, offset):
     """Return the largest of four neighbouring values."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
         best = b.largest(b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2))
-        return builder.extract_element(best, ir.Constant(_INDEX, 0))
+        return builder.extract_element(best, ir.Constant(INDEX, 0))
 
     return types.float64(q, offset), generate
 
@@ -139,7 +46,7 @@ def column_ties(typingctx, q, offset, stride):
     """Return the mask of the largest of four values that lie `stride` apart."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         first, second, third, fourth = b.steps(arguments[1], arguments[2])
         return b.ties(b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth))
 
@@ -151,7 +58,7 @@ def row_equal(typingctx, q, offset, best):
     """Return the mask of those of four neighbouring values that equal `best`."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         half = builder.add(arguments[1], ir.Constant(arguments[1].type, 2))
         low, high = b.load(b.data(0), arguments[1], 2), b.load(b.data(0), half, 2)
         return b.equal(low, high, b.twice(arguments[2]))
@@ -164,10 +71,10 @@ def column_best(typingctx, q, offset, stride):
     """Return the largest of four values that lie `stride` apart."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         first, second, third, fourth = b.steps(arguments[1], arguments[2])
         best = b.largest(b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth))
-        return builder.extract_element(best, ir.Constant(_INDEX, 0))
+        return builder.extract_element(best, ir.Constant(INDEX, 0))
 
     return types.float64(q, offset, stride), generate
 
@@ -177,7 +84,7 @@ def column_equal(typingctx, q, offset, stride, best):
     """Return the mask of those of four values that lie `stride` apart that equal `best`."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         first, second, third, fourth = b.steps(arguments[1], arguments[2])
         low, high = b.pair(b.data(0), first, second), b.pair(b.data(0), third, fourth)
         return b.equal(low, high, b.twice(arguments[3]))
@@ -205,7 +112,7 @@ def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gam
     """Apply the TD rule to four neighbouring columns; rows are offsets into the flat arrays. `q` is updated."""
 
     def generate(context, builder, signature, arguments):
-        b = _Builder(context, builder, signature, arguments)
+        b = Vectors(context, builder, signature, arguments)
         _, row, row_next, n_cols, _, row_reward, alpha, gamma, _ = arguments
         q, reward = b.data(0), b.data(4)
         values = [b.load(q, offset) for offset in b.steps(row_next, n_cols, rows_of(actions))]
@@ -227,7 +134,7 @@ def prefetch(typingctx, array, offset):
 
     def generate(context, builder, signature, arguments):
         byte, flag = ir.IntType(8), ir.IntType(32)
-        first = builder.bitcast(_Builder(context, builder, signature, arguments).data(0), byte.as_pointer())
+        first = builder.bitcast(Vectors(context, builder, signature, arguments).data(0), byte.as_pointer())
         place = builder.mul(arguments[1], ir.Constant(arguments[1].type, signature.args[0].dtype.bitwidth // 8))
         kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
         function = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
