@@ -164,25 +164,33 @@ class Columns(NamedTuple):
     needs:  np.ndarray  # uint64  [n_stages]      the stages that must be done before a stage
     sets:   np.ndarray  # uint64  [n_sets]        all sets of stages that can be left, in increasing order, {} aside;
                         #                         none where there are too many to plan ahead
+    opens:  np.ndarray  # uint64  [n_sets]        the columns that may be pursued then
+    ready:  np.ndarray  # uint64  [n_sets]        their stages
 
 
 class Draft(NamedTuple):
-    """Room for the plan that is being made. Overwritten, and shared by all runs: one plan is made at a time."""
+    """Room for the plan that is being made. Overwritten, and shared by all runs: one plan is made at a time.
 
-    worth:        np.ndarray  # float64 [2^stages, n_k]  V of every set of stages left, after every column
-    ahead:        np.ndarray  # float64 [n_k]            V of what is left after each open column of one set
-    open_columns: np.ndarray  # uint64  [n_k]            those columns
+    Its rows are as wide as those of legs and choices of a `Pursuit`.
+    """
+
+    worth:  np.ndarray  # float64 [2^stages * width]  V of every set of stages left, after every column and the start
+    ahead:  np.ndarray  # float64 [n_k]               V of what is left after each open column of one set
+    chosen: np.ndarray  # uint64  [n_k]               those columns
 
 
 class Pursuit(NamedTuple):
-    """Coupled learning's own. Updated, `columns` and `width` aside."""
+    """Coupled learning's own. Updated, `columns` and `width` aside.
+
+    In legs and choices the columns completed last are padded, with the start behind them, to a multiple of `BLOCK`.
+    """
 
     columns: Columns     #                                 what there is to pursue
     left:    np.ndarray  # uint64  [n]                     the stages that are not done; {} before the first episode
     last:    np.ndarray  # uint64  [n]                     the column that left the agenda last, n_k for the start
     cell:    np.ndarray  # uint64  [n, n_k + 1]            where a column last left an agenda, or NOTHING
-    leg:     np.ndarray  # float64 [n, n_k + 1, n_k]       values of legs, as the last plan saw them
-    choice:  np.ndarray  # uint8   [n, 2^stages, n_k + 1]  the column to pursue with a set left, after a column
+    leg:     np.ndarray  # float64 [n, n_k * width]        values of legs to a column, as the last plan saw them
+    choice:  np.ndarray  # uint8   [n, 2^stages * width]   the column to pursue with a set left, after a column
     plans:   np.ndarray  # int64   [n]                     plans made
     draft:   Draft       #                                 the plan that is being made
     gamma:   float       #                                 discount

@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import LIVE, N_ACTIONS, NOTHING, SUCCESS
+from fastrm.kernels.contracts import BLOCK, LIVE, N_ACTIONS, NOTHING, SUCCESS
+from fastrm.kernels.simd import best_products, count_bits
 
-_0, _1, _4 = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS)
+_0, _1, _4, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS), np.uint64(BLOCK)
 
 
 @part
@@ -27,15 +28,9 @@ def is_open(columns, k, left):
 
 
 @part
-def find_open(columns, left, open_columns):
-    """Write the columns on the agenda into `open_columns`; return how many there are, and the set of their stages."""
-    n_open, stages = 0, _0
-    for k in range(columns.stage.size):
-        if is_open(columns, k, left):
-            open_columns[n_open] = np.uint64(k)
-            n_open += 1
-            stages |= _1 << columns.stage[k]
-    return n_open, stages
+def places(columns):
+    """Return how many columns completed last a row of legs and of choices has room for, the start among them."""
+    return (np.uint64(columns.stage.size) + _BLOCK) // _BLOCK * _BLOCK
 
 
 @part
@@ -53,22 +48,25 @@ def value_of_leg(q, s, k, strides):
 @jit
 def legs_changed(columns, q, strides, cell, leg):
     """Look at the values of all legs; return whether one changed. `leg` is updated."""
-    n_k, changed = columns.stage.size, False
+    n_k, width, changed = columns.stage.size, places(columns), False
     for c in range(n_k + 1):
         for k in range(n_k):
-            value = 1.0
+            value, place = 1.0, np.uint64(k) * width + np.uint64(c)
             if cell[c] != NOTHING:
                 value = value_of_leg(q, cell[c], np.uint64(k), strides)
-            if value != leg[c, k]:
-                leg[c, k] = value
+            if value != leg[place]:
+                leg[place] = value
                 changed = True
     return changed
 
 
 @part
-def value_ahead(worth, left, done, k, gamma):
-    """Return V after the object of column k, which completes the stages `done`; those beyond the first cost no leg."""
-    value = worth[left & ~done, k]
+def value_ahead(columns, i, k, width, gamma, worth):
+    """Return V after the object of column k with the i-th set left; of the stages it completes only one costs a leg."""
+    done = columns.serves[k]
+    if done & (done - _1) != _0:
+        done &= columns.ready[i]
+    value = worth[(columns.sets[i] & ~done) * width + k]
     done &= done - _1
     while done != _0 and gamma > 0.0:
         value /= gamma
@@ -79,34 +77,27 @@ def value_ahead(worth, left, done, k, gamma):
 @jit
 def make_plan(columns, leg, gamma, draft, choice):
     """Find the column to pursue for every set of stages left and every column before. `draft, choice`: overwritten."""
-    worth, ahead, open_columns = draft
-    n_k, full = np.uint64(columns.stage.size), columns.sets[-1]
-    worth[0] = 1.0
-    for left in columns.sets:
-        n_open, stages = find_open(columns, left, open_columns)
-        for j in range(n_open):
-            k = open_columns[np.uint64(j)]
-            ahead[np.uint64(j)] = value_ahead(worth, left, columns.serves[k] & stages, k, gamma)
-        for c in range(n_k + _1):
-            last = np.uint64(c)
-            if (left >> columns.stage[last] & _1 != _0) if last < n_k else left != full:
-                continue
-            best, first = -np.inf, _0
-            for j in range(n_open):
-                k = open_columns[np.uint64(j)]
-                value = leg[last, k] * ahead[np.uint64(j)]
-                if value > best:
-                    best, first = value, k
-            choice[left, last] = first
-            if last < n_k:
-                worth[left, last] = best
+    width = places(columns)
+    draft.worth[:width] = 1.0
+    for i in range(columns.sets.size):
+        n, rest = _0, columns.opens[i]
+        while rest != _0:
+            k = count_bits((rest & (_0 - rest)) - _1)
+            draft.chosen[n], draft.ahead[n] = k, value_ahead(columns, i, k, width, gamma, draft.worth)
+            rest &= rest - _1
+            n += _1
+        column = _0
+        while column < width:
+            place = columns.sets[i] * width + column
+            best_products(leg, column, width, draft.ahead, draft.chosen, n, draft.worth, choice, place)
+            column += _BLOCK
 
 
 @part
 def pursue(columns, choice, q, strides, left, last, s):
     """Return the column to pursue: as planned, or the nearest by value where no plan is made."""
     if columns.sets.size:
-        return np.uint64(choice[left, last])
+        return np.uint64(choice[left * places(columns) + last])
     best, nearest = -np.inf, _0
     for k in range(columns.stage.size):
         if is_open(columns, k, left):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS, TINY
-from fastrm.kernels.vectors import INDEX, Vectors
+from fastrm.kernels.vectors import DOUBLE, INDEX, Vectors, doubles
 
 
 @intrinsic
@@ -129,6 +129,40 @@ def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gam
 
 
 @intrinsic
+def best_products(typingctx, leg, column, width, ahead, chosen, n, worth, choice, place):
+    """Find the largest of n products for four neighbouring columns, ties to the first, and which one it is.
+
+    A product is that of ``leg[chosen[j] width + column]`` and ``ahead[j]``; `worth` and `choice`, uint8, get the
+    products and the numbers `chosen` of the largest at `place`. All arrays are flat. The four best stay in registers.
+    """
+
+    def generate(context, builder, signature, arguments):
+        b = Vectors(context, builder, signature, arguments)
+        _, column, width, _, _, n, _, _, place = arguments
+        leg, ahead, chosen, worth, choice = (b.data(k) for k in (0, 3, 4, 6, 7))
+        number, small = ir.IntType(64), ir.IntType(8)
+        four, numbers = doubles(BLOCK), ir.VectorType(number, BLOCK)
+        best, which = cgutils.alloca_once(builder, four), cgutils.alloca_once(builder, numbers)
+        builder.store(ir.Constant(four, [float("-inf")] * BLOCK), best)
+        builder.store(ir.Constant(numbers, [0] * BLOCK), which)
+        with cgutils.for_range(builder, n) as loop:
+            k = builder.load(builder.gep(chosen, [loop.index], source_etype=number), typ=number)
+            row = b.load(leg, builder.add(builder.mul(k, width), column))
+            value = builder.fmul(row, b.broadcast(builder.load(b.element(ahead, loop.index), typ=DOUBLE)))
+            before, first = builder.load(best, typ=four), builder.load(which, typ=numbers)
+            is_better = builder.fcmp_ordered(">", value, before)
+            builder.store(builder.select(is_better, value, before), best)
+            builder.store(builder.select(is_better, b.broadcast(k), first), which)
+        b.store(builder.load(best, typ=four), worth, place)
+        packed = ir.VectorType(small, BLOCK)
+        where = builder.bitcast(builder.gep(choice, [place], source_etype=small), packed.as_pointer())
+        builder.store(builder.trunc(builder.load(which, typ=numbers), packed), where, align=1)
+        return context.get_dummy_value()
+
+    return types.void(leg, column, width, ahead, chosen, n, worth, choice, place), generate
+
+
+@intrinsic
 def prefetch(typingctx, array, offset):
     """Ask for the cache line of an element of a flat array, which is to be read soon."""
 
@@ -168,6 +202,11 @@ if numba.config.DISABLE_JIT:
     def column_equal(q, offset, stride, best):  # noqa: D103
         values = q[int(offset) : int(offset) + N_ACTIONS * int(stride) : int(stride)]
         return np.uint64(sum(1 << a for a in range(N_ACTIONS) if values[a] == best))
+
+    def best_products(leg, column, width, ahead, chosen, n, worth, choice, place):  # noqa: D103
+        for c in range(BLOCK):
+            products = [leg[int(chosen[j] * width + column) + c] * ahead[j] for j in range(int(n))]
+            worth[int(place) + c], choice[int(place) + c] = max(products), chosen[int(np.argmax(products))]
 
     def count_bits(mask):  # noqa: D103
         return np.uint64(int(mask).bit_count())

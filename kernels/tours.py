@@ -12,12 +12,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastrm.kernels._jit import jit
+from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import FAR, N_ACTIONS
 from fastrm.kernels.distances import flood
-from fastrm.kernels.plans import find_open
+from fastrm.kernels.plans import is_open
 
 _0, _1 = np.uint64(0), np.uint64(1)
+
+
+@part
+def find_open(columns, left, open_columns):
+    """Write the columns on the agenda into `open_columns`; return how many there are, and the set of their stages."""
+    n_open, stages = 0, _0
+    for k in range(columns.stage.size):
+        if is_open(columns, k, left):
+            open_columns[n_open] = np.uint64(k)
+            n_open += 1
+            stages |= _1 << columns.stage[k]
+    return n_open, stages
 
 
 @jit

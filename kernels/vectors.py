@@ -62,7 +62,7 @@ class Vectors:
 
     def broadcast(self, scalar):
         """Return a vector of `BLOCK` times the same number."""
-        empty = ir.Constant(doubles(BLOCK), ir.Undefined)
+        empty = ir.Constant(ir.VectorType(scalar.type, BLOCK), ir.Undefined)
         first = self.builder.insert_element(empty, scalar, ir.Constant(INDEX, 0))
         return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(INDEX, BLOCK), [0] * BLOCK))
 

@@ -21,7 +21,7 @@ from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
 from fastrm.kernels import coupled, plans
-from fastrm.kernels.contracts import NOTHING, Columns, Draft, Pursuit, Setting, Span, State
+from fastrm.kernels.contracts import BLOCK, NOTHING, Columns, Draft, Pursuit, Setting, Span, State
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
 from fastrm.machines.language import Agenda
@@ -142,9 +142,10 @@ def agenda_of(problem: Problem) -> Agenda:
 def _room_for_plans(columns: Columns, n: int) -> tuple[Array, Draft, Array]:
     """Return arrays for the choices, the draft and the legs of plans of n runs; hardly any where none is made."""
     n_k, n_sets = len(columns.stage), 1 << len(columns.needs) if len(columns.sets) else 1
-    choice = np.zeros((n, n_sets, n_k + 1), dtype=np.uint8)
-    draft = Draft(np.zeros((n_sets, n_k)), np.zeros(n_k), np.zeros(n_k, dtype=np.uint64))
-    return choice, draft, np.full((n, n_k + 1, n_k), math.nan)
+    width = (n_k + BLOCK) // BLOCK * BLOCK
+    choice = np.zeros((n, n_sets * width), dtype=np.uint8)
+    draft = Draft(np.zeros(n_sets * width), np.zeros(n_k), np.zeros(n_k, dtype=np.uint64))
+    return choice, draft, np.full((n, n_k * width), math.nan)
 
 
 LEARNER = Coupled()

@@ -57,18 +57,32 @@ def tabulate_columns(terrain: Terrain, agenda: Agenda, per: Per, is_planned: boo
     there = terrain.next_s.astype(np.uint64)
     reward = aligned_full((len(distinct), (n_k + BLOCK - 1) // BLOCK * BLOCK))
     reward[:, :n_k] = distinct[:, None] >> np.arange(n_k, dtype=np.uint64) & np.uint64(1)
+    stages, sets = [i for i, _ in columns], _sets_left(agenda) if is_planned else np.array([], dtype=np.uint64)
+    is_ready = [
+        sets >> np.uint64(i) & np.uint64(1) & (sets & np.uint64(needs) == 0) for i, needs in enumerate(agenda.needs)
+    ]
     tables = Columns(
         moves=(event[1:].astype(np.uint64)[there] << np.uint64(32) | there * np.uint64(N_ACTIONS)).reshape(-1),
         reward=reward,
         reads=distinct,
-        stage=np.array([i for i, _ in columns], dtype=np.uint64),
+        stage=np.array(stages, dtype=np.uint64),
         serves=np.array([_stages_at(cells, columns) for _, cells in columns], dtype=np.uint64),
         needs=np.array(agenda.needs, dtype=np.uint64),
-        sets=_sets_left(agenda) if is_planned else np.array([], dtype=np.uint64),
+        sets=sets,
+        opens=_masks([is_ready[i] for i in stages], sets),
+        ready=_masks([is_ready[i] if i in stages else 0 * sets for i in range(len(agenda.needs))], sets),
     )
     for array in tables:
         array.flags.writeable = False
     return tables
+
+
+def _masks(bits: list[Array], sets: Array) -> Array:
+    """Return numbers whose k-th bits are the k-th of some arrays as long as `sets`."""
+    masks = np.zeros_like(sets)
+    for k, bit in enumerate(bits):
+        masks |= bit.astype(np.uint64) << np.uint64(k)
+    return masks
 
 
 def _stages_at(cells: Array, columns: list[tuple[int, Array]]) -> int:
