@@ -28,6 +28,7 @@ class Layer(NamedTuple):
     value: np.ndarray
     end: np.ndarray
     distance: np.ndarray
+    touch: np.ndarray
 
 
 @part
@@ -136,6 +137,14 @@ def measure_all(physics, machines, t, x_places, y_places, out):
             measure(physics, machines, t, x_places[i], y_places[j], out[i, j])
 
 
+@jit
+def touch_all(physics, t, x_places, y_places, out):
+    """Overwrite `out` uint16 [places of x, places of y] with the balls, a bit each, touched after t moves."""
+    for i in range(x_places.size):
+        for j in range(y_places.size):
+            out[i, j] = touched(physics, t, x_places[i], y_places[j])
+
+
 @part
 def _rank(end):
     """Return a number by which ends are told apart among equally good paths: small for an early success, then failures,
@@ -182,19 +191,36 @@ def _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends):
 
 
 @jit
-def look_ahead(machines, n_x, n_y, gamma, later, x_place, y_place, scratch, quiet):
+def look_ahead(machines, n_x, n_y, gamma, later, x_place, y_place, scratch, pays, quiet):
     """Overwrite `quiet` [n_x, n_y, n_u] with what a move is worth that shows no label and leads to a state.
 
     For machines whose states all stay without a label, paying a number or what the distances after the move tell.
+    `pays` float64 [places of x, places of y, n_u] is overwritten, too, with what such a move pays: few places are many
+    states.
     """
-    reads = machines.feature.shape[0] > 0
-    for x in range(n_x):
-        for y in range(n_y):
-            for c in range(machines.seen.size if reads else 0):
-                scratch.before[c] = scratch.after[c] = later.distance[x_place[x], y_place[y], c]
+    for i in range(pays.shape[0]):
+        for j in range(pays.shape[1]):
+            for c in range(machines.seen.size if machines.feature.shape[0] > 0 else 0):
+                scratch.before[c] = scratch.after[c] = later.distance[i, j, c]
             event_of(machines, 0, scratch)
             for u in range(machines.n_u):
-                quiet[x, y, u] = paid(machines, 0, u, scratch) + gamma * later.value[x, y, u]
+                pays[i, j, u] = paid(machines, 0, u, scratch)
+    for x in range(n_x):
+        for y in range(n_y):
+            for u in range(machines.n_u):
+                quiet[x, y, u] = pays[x_place[x], y_place[y], u] + gamma * later.value[x, y, u]
+
+
+@part
+def _better(best, best_end, x, y, u, quiet, later, late):
+    """Return the better of the best so far and of a move that shows no label and leads to a state, with its end."""
+    worth, end = quiet[x, y, u], np.int64(later.end[x, y, u])
+    gap, size = worth - best, max(abs(worth), abs(best))
+    is_tie = (abs(gap) <= SAME * size) & (worth > -np.inf) & (best > -np.inf)
+    one, two = _rank(end), _rank(best_end)
+    # `_is_better` without branches, which the processor would guess wrong here
+    is_better = (is_tie & ((one > two) if late else (one < two))) | (~is_tie & (gap > 0))
+    return max(best, worth), end if is_better else best_end
 
 
 @jit
@@ -204,14 +230,29 @@ def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_plac
     ``V(s, u) = max_a r + gamma V(s', u')``, the end being worth 0. Of equally good paths the one that succeeds soonest
     counts; with `late` the one that succeeds last, or never. `now` is overwritten, `later` read; both are layers:
     values float64 [n_x, n_y, n_u]; when the best path ends int16 [n_x, n_y, n_u], minus that for a failure, 0 if it
-    does not; distances as in `measure_all`. `x_place` and `y_place` give the place of a state. `ends` says what counts:
-    0 everything, else only moves that succeed (1) or go on (2), others being worth minus infinity. `quiet` comes from
-    `look_ahead`, and is empty where that does not apply.
+    does not; distances as in `measure_all`; balls touched as in `touch_all`. `x_place` and `y_place` give the place of
+    a state. `ends` says what counts: 0 everything, else only moves that succeed (1) or go on (2), others being worth
+    minus infinity. `quiet` comes from `look_ahead`, and is empty where that does not apply.
     """
     reads = machines.feature.shape[0] > 0
     for x in range(n_x):
+        x_less, x_same, x_more = physics.next_x[x, 0], physics.next_x[x, 1], physics.next_x[x, 2]
         for y in range(n_y):
-            touching = touched(physics, t, x, y)
+            touching = now.touch[x_place[x], y_place[y]]
+            if quiet.size and ends != 1:
+                y_less, y_same, y_more = physics.next_y[y, 0], physics.next_y[y, 1], physics.next_y[y, 2]
+                i, j = x_place[x_same], y_place[y_same]
+                near = later.touch[i, j] | later.touch[i, y_place[y_less]] | later.touch[i, y_place[y_more]]
+                near |= later.touch[x_place[x_less], j] | later.touch[x_place[x_more], j]
+                if near & ~touching == 0:
+                    for u in range(machines.n_u):
+                        best, end = quiet[x_same, y_same, u], np.int64(later.end[x_same, y_same, u])
+                        best, end = _better(best, end, x_same, y_more, u, quiet, later, late)
+                        best, end = _better(best, end, x_more, y_same, u, quiet, later, late)
+                        best, end = _better(best, end, x_same, y_less, u, quiet, later, late)
+                        best, end = _better(best, end, x_less, y_same, u, quiet, later, late)
+                        now.value[x, y, u], now.end[x, y, u] = best, end
+                    continue
             for u in range(machines.n_u):
                 now.value[x, y, u] = -np.inf
                 now.end[x, y, u] = 0
@@ -219,7 +260,7 @@ def look_back(physics, machines, t, n_x, n_y, gamma, later, now, x_place, y_plac
                 scratch.before[c] = now.distance[x_place[x], y_place[y], c]
             for a in range(N_PUSHES):
                 x_next, y_next = pushed(physics, x, y, a)
-                _, fresh = touched_anew(physics, t + 1, x_next, y_next, touching)
+                fresh = physics.colours[later.touch[x_place[x_next], y_place[y_next]] & ~touching]
                 if fresh == 0 and quiet.size:
                     for u in range(machines.n_u if ends != 1 else 0):
                         worth, end = quiet[x_next, y_next, u], np.int64(later.end[x_next, y_next, u])

@@ -87,8 +87,13 @@ class Layers:
     def _blank(self, t: int, spare: Layer | None = None) -> Layer:
         shape = (*self.size(t), self.problem.tables.n_u)
         if spare is not None and spare.value.shape == shape:  # new memory would have to be cleared first
-            return spare._replace(distance=self._distances(t))
-        return Layer(np.empty(shape), np.empty(shape, dtype=np.int16), self._distances(t))
+            return spare._replace(distance=self._distances(t), touch=self._touches(t))
+        return Layer(np.empty(shape), np.empty(shape, dtype=np.int16), self._distances(t), self._touches(t))
+
+    def _touches(self, t: int) -> Array:
+        out = np.empty((len(self.x_first), len(self.y_first)), dtype=np.uint16)
+        water_search.touch_all(self.problem.physics, t, self.x_first, self.y_first, out)
+        return out
 
     def _distances(self, t: int) -> Array:
         problem = self.problem
@@ -106,9 +111,11 @@ class Layers:
         if self.is_plain and quiet.shape != later.value.shape:
             quiet = self.quiet = np.empty(later.value.shape)
         if self.is_plain:
+            pays = np.empty((len(self.x_first), len(self.y_first), problem.tables.n_u))
             water_search.look_ahead(
-                problem.tables, *self.size(t + 1), self.gamma, later, self.x_place, self.y_place, self.scratch, quiet
-            )
+                problem.tables, *self.size(t + 1), self.gamma, later, self.x_place, self.y_place, self.scratch, pays,
+                quiet,
+            )  # fmt: skip
         water_search.look_back(
             problem.physics, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
             self.scratch, self._ends(t), quiet, self.late,
