@@ -85,7 +85,7 @@ def step(world, mine, x):
     if is_done or t == rule.limit:
         me = agents[i]
         end_episode(me, t, np.float64(is_done), SUCCESS if is_done else LIVE, setting.tasks, log, i)
-        rng0, rng1, site, _, t, _ = begin_episode(me, setting, rng0, rng1)
+        rng0, rng1, site, _, t, _ = begin_episode(me, world, rng0, rng1)
         u = begin_agenda(i, agenda, q, site // n_a, n_a, n_cols)
     return rng0, rng1, site, u, t
 

@@ -68,5 +68,5 @@ def begin_next(world, mine, x, e, paid):
     i, agents, log, setting = mine[0], mine[1], mine[2], world.setting
     me = agents[i]
     end_episode(me, t, earned, setting.tables.outcome[e, paid - e * world.n_cols], setting.tasks, log, i)
-    rng0, rng1, site, u, t, earned = begin_episode(me, setting, rng0, rng1)
+    rng0, rng1, site, u, t, earned = begin_episode(me, world, rng0, rng1)
     return rng0, rng1, site, u, u * world.n_moves, t, earned

@@ -53,11 +53,13 @@ def draw_start(starts, several, rng0, rng1):
 
 
 @part
-def begin_episode(me, setting, rng0, rng1):
+def begin_episode(me, world, rng0, rng1):
     """Return generator, site, machine state, steps and reward at the start of the next episode; tasks take turns."""
-    s, rng0, rng1 = draw_start(setting.tables.starts, setting.several, rng0, rng1)
-    tasks = setting.tasks
-    return rng0, rng1, s * room(setting.actions), tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
+    setting, tasks, site = world.setting, world.setting.tasks, world.start
+    if setting.several is not None:
+        s, rng0, rng1 = draw_start(setting.tables.starts, setting.several, rng0, rng1)
+        site = s * room(world.actions)
+    return rng0, rng1, site, tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
 
 
 @jit

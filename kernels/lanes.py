@@ -43,12 +43,16 @@ class World(NamedTuple):
     n_u:     Any
     n_quiet: Any
     actions: Any  # their number, None for four
+    start:   Any  # site of the first start
 # fmt: on
 
 
 @part
 def flatten(setting):
-    """Return a setting as step functions read it: an array that is flattened inside a step costs half the speed."""
+    """Return a setting as step functions read it: an array that is flattened inside a step costs half the speed.
+
+    Places are written as multiples of `room`, a constant: a compiler that knows so makes QRM a twentieth faster.
+    """
     tables = setting.tables
     return World(
         setting,
@@ -58,10 +62,11 @@ def flatten(setting):
         setting.reward.reshape(-1),
         tables.image.reshape(-1),
         np.uint64(tables.reward.shape[1]),
-        np.uint64(tables.moves.size),
+        np.uint64(tables.next_s.shape[0]) * room(setting.actions),
         np.uint64(tables.n_u),
         np.uint64(tables.n_quiet),
         setting.actions,
+        np.uint64(tables.starts[0]) * room(setting.actions),
     )
 
 

@@ -65,7 +65,7 @@ def step(world, mine, x):
     if u == world.n_u or cut:
         me = agents[i]
         end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        rng0, rng1, site, u, t, earned = begin_episode(me, setting, rng0, rng1)
+        rng0, rng1, site, u, t, earned = begin_episode(me, world, rng0, rng1)
         column = u * world.n_moves
     return rng0, rng1, site, u, column, t, earned
 

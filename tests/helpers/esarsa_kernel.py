@@ -7,6 +7,7 @@ import numpy as np
 
 from fastrm.kernels import jit
 from fastrm.kernels.episode import begin_episode, end_episode, packed_move, record
+from fastrm.kernels.lanes import flatten
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.rows import row_best, row_ties
@@ -41,7 +42,7 @@ def run(setting, state, span):
                 q[here + a] = td(q[here + a], reward[paid], ahead, rule.alpha, rule.gamma)
                 if u == n_u or t == rule.limit:
                     end_episode(me, t, earned, tables.outcome[e, paid - e * n_cols], setting.tasks, state.log, i)
-                    begun = begin_episode(me, setting, rng0, rng1)
+                    begun = begin_episode(me, flatten(setting), rng0, rng1)
                     rng0, rng1, site, u, t, earned = begun
             me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, site // _4, u, t, earned
             record(me, state.log, span, k, i)
