@@ -257,16 +257,17 @@ def write_findings(parts: dict[str, list[dict]]) -> str:
     if large := parts.get("large"):
         lines += [
             "",
-            "| targets | plan | length / best known tour | exact | M steps/s | kB |",
-            "| --- | --- | --- | --- | --- | --- |",
+            "| targets | plan | completed | length / best known tour | exact | M steps/s | kB |",
+            "| --- |" + " --- |" * 6,
         ]
         for key in sorted({(row["targets"], row["plan"]) for row in large}):
             mine = [row for row in large if (row["targets"], row["plan"]) == key]
-            ratio = np.mean([row["length"] / row["shortest"] if row["length"] else math.inf for row in mine])
+            ratios = [row["length"] / row["shortest"] for row in mine if row["length"]]
             speed = np.median([row["steps_per_s"] for row in mine]) / 1e6
             known = "yes" if mine[0]["is_known"] else "no"
             lines.append(
-                f"| {key[0]} | {key[1]} | {ratio:.3f} | {known} | {speed:.1f} | {mine[0]['bytes'] / 1e3:.0f} |"
+                f"| {key[0]} | {key[1]} | {len(ratios)} of {len(mine)} | {np.mean(ratios):.3f} | {known} "
+                f"| {speed:.1f} | {mine[0]['bytes'] / 1e3:.0f} |"
             )
     if speed := parts.get("speed"):
         lines += [
