@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="FILE",
         type=Path,
-        help="of a study: where its runs go, such as runs.csv; goes on where it was broken off",
+        help="of a study: where its runs go, such as runs.csv; an unfinished table is resumed",
     )
     parser.add_argument(
         "--worlds",
@@ -72,11 +72,15 @@ def run_one(arguments: argparse.Namespace) -> int:
         worlds = worlds[int(part) - 1 :: int(parts)]
     total = study.count(len(worlds))
 
-    def tell(done: int) -> None:
-        if not arguments.quiet:
+    shown = 0
+
+    def report_progress(done: int) -> None:
+        nonlocal shown
+        if not arguments.quiet and (done == total or done * 20 // total > shown):
+            shown = done * 20 // total
             say(f"{done} of {total} runs")
 
-    count = fill_table(study, worlds, arguments.out, workers=arguments.workers, tell=tell)
+    count = fill_table(study, worlds, arguments.out, workers=arguments.workers, tell=report_progress)
     sys.stdout.write(f"{count} runs in {printable(str(arguments.out))}\n")
     return 0
 
@@ -86,11 +90,12 @@ def tell(paths: Sequence[Path], figure: Path | None, as_json: bool) -> int:
     from fastrm.experiments import read_table
     from fastrm.studies import water_cells, water_gaps
 
-    rows = [row for path in paths for row in read_table(path)]
-    if not rows:
-        raise ConfigError(
-            f"{paths[0]}: holds no runs yet; go on with the study: fastrm water STUDY.toml --out {paths[0]}"
-        )
+    rows = []
+    for path in paths:
+        found = read_table(path)
+        if not found:
+            raise ConfigError(f"{printable(str(path))}: holds no runs yet; run its study first")
+        rows += found
     cells, gaps = list(water_cells(rows)), list(water_gaps(rows, PAIRS))
     if figure is not None:
         _draw(gaps, figure)

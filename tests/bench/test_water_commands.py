@@ -70,21 +70,29 @@ def test_a_study_is_run_in_parts_and_told_of(tmp_path, capsys):
     assert "| memory | num - bool | all |" in capsys.readouterr().out
 
 
-def test_a_study_that_was_broken_off_goes_on_to_the_same_bytes(tmp_path, capsys):
-    (tmp_path / "study.toml").write_text(STUDY.replace("10_000", "10_001"))
+def test_an_interrupted_study_is_resumed_to_the_same_bytes(tmp_path, capsys):
+    (tmp_path / "study.toml").write_text(STUDY.replace("10_000", "10_001").replace("[0.0]", "[0]"))
     close_by(5).save(tmp_path / "near.json")
     out, words = tmp_path / "runs.csv", ["--worlds", str(tmp_path / "near.json"), "--quiet"]
     command = ["water", str(tmp_path / "study.toml"), "--out", str(out), *words]
+    assert main([*command, "--workers", "0"]) == 2 and not out.exists()
     assert main(command) == 0
     whole = out.read_bytes()
-    for kept in (0, len(whole) // 2, len(whole) - 1, len(whole)):
+    head = whole.index(b"\n") + 1
+    for kept in (0, 5, head - 1, head, len(whole) // 2, len(whole) - 1, len(whole)):
         out.write_bytes(whole[:kept])
         assert main([*command, "--workers", "1"]) == 0
         assert out.read_bytes() == whole
-    out.write_bytes(whole.replace(b"10001", b"20000"))
+    close_by(6).save(tmp_path / "near.json")  # another world of the same name
     capsys.readouterr()
     assert main(command) == 2
     assert "holds other runs than this study; remove it, or name another file with --out" in capsys.readouterr().err
+    out.write_bytes(whole[:-1] + b"\r5\n")
+    assert main(command) == 2
+    assert "not a run; the file is damaged" in capsys.readouterr().err
+    out.write_bytes(whole[:head])
+    assert main(["water", str(out)]) == 2
+    assert "holds no runs yet; run its study first" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ class Means:
 def in_threads(
     function: Callable[[Item], Found], items: Iterable[Item], workers: int | None = None
 ) -> Generator[Found, None, None]:
-    """Yield what a function makes of each item, in their order; one thread per core unless `workers` says else."""
+    """Yield what a function makes of each item, in their order; one thread per core unless `workers` says otherwise."""
     if workers is not None:
         check_whole("workers", workers, 1, 10_000)
     executor = ThreadPoolExecutor(usable_cores() if workers is None else workers, thread_name_prefix="fastrm")

@@ -7,11 +7,13 @@ advantage by optimism alone.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,6 +69,7 @@ class WaterStudy:
             check_choice("kinds", kind, ("bool", "num-bool", "num"))
         for value in self.optimism:
             check_number("optimism", value, -1000, 1000)
+        object.__setattr__(self, "optimism", tuple(map(float, self.optimism)))  # as a table reads it back
         for way in self.ways:
             check_choice("ways", way, WAYS)
 
@@ -97,16 +100,49 @@ class WaterStudy:
         """Return the number of runs on so many worlds."""
         return worlds * len(self.tasks) * len(self.kinds) * len(self.optimism) * len(self.ways) * self.seeds
 
-    def keys(self, task: str) -> Iterator[tuple[Any, ...]]:
-        """Yield what tells the runs of a task on one world apart, in their order: see `WaterRow.key`."""
+    def keys(self, unit: WaterUnit) -> Iterator[RunKey]:
+        """Yield what tells the runs of a unit apart, in their order."""
         for kind, optimism, way, seed in itertools.product(self.kinds, self.optimism, self.ways, range(self.seeds)):
-            yield task, kind, optimism, way, seed, self.algo, self.steps
+            yield RunKey(unit.name, unit.digest, unit.task, kind, optimism, way, seed, self.algo, self.steps)
+
+    def units(self, worlds: Sequence[tuple[str, WaterWorld]]) -> list[WaterUnit]:
+        """Return every world with every task, in the order in which they are run."""
+        return [WaterUnit(name, world, task) for name, world in worlds for task in self.tasks]
+
+
+class WaterUnit(NamedTuple):
+    """A world and a task: what is searched once, and run in all kinds and ways."""
+
+    name: str
+    world: WaterWorld
+    task: str
+
+    @property
+    def digest(self) -> str:
+        """Digits that tell the world apart from others of the same name."""
+        about = repr((self.world.agent, self.world.balls, self.world.velocity, self.world.side, self.world.radius))
+        return hashlib.blake2b(about.encode(), digest_size=6).hexdigest()
+
+
+class RunKey(NamedTuple):
+    """What tells a run apart from others."""
+
+    world: str
+    digest: str
+    task: str
+    kind: str
+    optimism: float
+    way: str
+    seed: int
+    algo: str
+    steps: int
 
 
 class WaterRow(NamedTuple):
-    """One run of a study."""
+    """One run of a study: a `RunKey`, and what came of it."""
 
     world: str
+    digest: str
     task: str
     kind: str
     optimism: float
@@ -124,9 +160,9 @@ class WaterRow(NamedTuple):
     completions: int
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> RunKey:
         """What tells it apart from other runs."""
-        return self[: self._fields.index("q_init")]
+        return RunKey._make(self[: len(RunKey._fields)])
 
 
 def study_worlds(study: WaterStudy, path: Path | None = None) -> list[tuple[str, WaterWorld]]:
@@ -136,21 +172,21 @@ def study_worlds(study: WaterStudy, path: Path | None = None) -> list[tuple[str,
     return [(f"seed{seed}", WaterWorld.generate(seed)) for seed in range(study.worlds)]
 
 
-def run_unit(study: WaterStudy, name: str, world: WaterWorld, task: str) -> list[WaterRow]:
+def run_unit(study: WaterStudy, unit: WaterUnit) -> list[WaterRow]:
     """Return the runs of a study on one world and task."""
-    plain = compile(world, strict_machine(task, "bool"))
+    plain = compile(unit.world, strict_machine(unit.task, "bool"))
     shortest, actions = plain.shortest, plain.reached[0].actions
     rows: list[WaterRow] = []
-    for kind in study.kinds:
-        problem = compile(world, strict_machine(task, kind))
+    for kind, keys in itertools.groupby(study.keys(unit), key=attrgetter("kind")):
+        problem = compile(unit.world, strict_machine(unit.task, kind))
         problem.__dict__["reached"] = plain.reached  # rewards do not change it
         low, high = value_range_on(problem, actions)
-        for key in [key for key in study.keys(task) if key[1] == kind]:
-            _, _, optimism, way, seed, algo, steps = key
-            run = train(problem, algo, steps=steps, seed=seed, q_init=low + optimism * (high - low), **WAYS[way])
+        for key in keys:
+            q_init = low + key.optimism * (high - low)
+            run = train(problem, key.algo, steps=key.steps, seed=key.seed, q_init=q_init, **WAYS[key.way])
             length, score = int(run.greedy_length or 0), float(np.nan_to_num(run.score).mean())
             figures = float(run.config.q_init), shortest[0], length, score, int(run.completions[-1])
-            rows.append(WaterRow._make((name, *key, *figures)))
+            rows.append(WaterRow._make((*key, *figures)))
     return rows
 
 
