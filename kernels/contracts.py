@@ -171,26 +171,27 @@ class Columns(NamedTuple):
 class Draft(NamedTuple):
     """Room for the plan that is being made. Overwritten, and shared by all runs: one plan is made at a time.
 
-    Its rows are as wide as those of legs and choices of a `Pursuit`.
+    n_last is that of a `Pursuit`.
     """
 
-    worth:  np.ndarray  # float64 [2^stages * width]  V of every set of stages left, after every column and the start
-    ahead:  np.ndarray  # float64 [n_k]               V of what is left after each open column of one set
-    chosen: np.ndarray  # uint64  [n_k]               those columns
+    worth:  np.ndarray  # float64 [2^stages * n_last]  V of every set of stages left, after every column and the start
+    ahead:  np.ndarray  # float64 [n_k]                V of what is left after each open column of one set
+    chosen: np.ndarray  # uint64  [n_k]                those columns
 
 
 class Pursuit(NamedTuple):
     """Coupled learning's own. Updated, `columns` and `width` aside.
 
-    In legs and choices the columns completed last are padded, with the start behind them, to a multiple of `BLOCK`.
+    n_last is n_k + 1, one for every column that may have been completed last and one for the start, rounded up to a
+    multiple of `BLOCK`.
     """
 
     columns: Columns     #                                 what there is to pursue
     left:    np.ndarray  # uint64  [n]                     the stages that are not done; {} before the first episode
     last:    np.ndarray  # uint64  [n]                     the column that left the agenda last, n_k for the start
     cell:    np.ndarray  # uint64  [n, n_k + 1]            where a column last left an agenda, or NOTHING
-    leg:     np.ndarray  # float64 [n, n_k * width]        values of legs to a column, as the last plan saw them
-    choice:  np.ndarray  # uint8   [n, 2^stages * width]   the column to pursue with a set left, after a column
+    leg:     np.ndarray  # float64 [n, n_k * n_last]       values of legs to a column, as the last plan saw them
+    choice:  np.ndarray  # uint8   [n, 2^stages * n_last]  the column to pursue with a set left, after a column
     plans:   np.ndarray  # int64   [n]                     plans made
     draft:   Draft       #                                 the plan that is being made
     gamma:   float       #                                 discount

@@ -28,12 +28,6 @@ def is_open(columns, k, left):
 
 
 @part
-def places(columns):
-    """Return how many columns completed last a row of legs and of choices has room for, the start among them."""
-    return (np.uint64(columns.stage.size) + _BLOCK) // _BLOCK * _BLOCK
-
-
-@part
 def value_of_leg(q, s, k, strides):
     """Return the value of going from cell s to column k, at most 1."""
     per_cell, per_column, per_action = strides
@@ -48,10 +42,11 @@ def value_of_leg(q, s, k, strides):
 @jit
 def legs_changed(columns, q, strides, cell, leg):
     """Look at the values of all legs; return whether one changed. `leg` is updated."""
-    n_k, width, changed = columns.stage.size, places(columns), False
+    n_k, changed = columns.stage.size, False
+    n_last = np.uint64(leg.size // n_k)
     for c in range(n_k + 1):
         for k in range(n_k):
-            value, place = 1.0, np.uint64(k) * width + np.uint64(c)
+            value, place = 1.0, np.uint64(k) * n_last + np.uint64(c)
             if cell[c] != NOTHING:
                 value = value_of_leg(q, cell[c], np.uint64(k), strides)
             if value != leg[place]:
@@ -61,12 +56,12 @@ def legs_changed(columns, q, strides, cell, leg):
 
 
 @part
-def value_ahead(columns, i, k, width, gamma, worth):
+def value_ahead(columns, i, k, n_last, gamma, worth):
     """Return V after the object of column k with the i-th set left; of the stages it completes only one costs a leg."""
     done = columns.serves[k]
     if done & (done - _1) != _0:
         done &= columns.ready[i]
-    value = worth[(columns.sets[i] & ~done) * width + k]
+    value = worth[(columns.sets[i] & ~done) * n_last + k]
     done &= done - _1
     while done != _0 and gamma > 0.0:
         value /= gamma
@@ -76,20 +71,23 @@ def value_ahead(columns, i, k, width, gamma, worth):
 
 @jit
 def make_plan(columns, leg, gamma, draft, choice):
-    """Find the column to pursue for every set of stages left and every column before. `draft, choice`: overwritten."""
-    width = places(columns)
-    draft.worth[:width] = 1.0
+    """Find the column to pursue for every set of stages left and every column before. `draft, choice`: overwritten.
+
+    Four columns before are looked at in one go, also padding and those whose stage is left, which nobody reads.
+    """
+    n_last = np.uint64(leg.size // columns.stage.size)
+    draft.worth[:n_last] = 1.0
     for i in range(columns.sets.size):
         n, rest = _0, columns.opens[i]
         while rest != _0:
-            k = count_bits((rest & (_0 - rest)) - _1)
-            draft.chosen[n], draft.ahead[n] = k, value_ahead(columns, i, k, width, gamma, draft.worth)
+            k = count_bits(~rest & (rest - _1))
+            draft.chosen[n], draft.ahead[n] = k, value_ahead(columns, i, k, n_last, gamma, draft.worth)
             rest &= rest - _1
             n += _1
         column = _0
-        while column < width:
-            place = columns.sets[i] * width + column
-            best_products(leg, column, width, draft.ahead, draft.chosen, n, draft.worth, choice, place)
+        while column < n_last:
+            place = columns.sets[i] * n_last + column
+            best_products(leg, column, n_last, draft.ahead, draft.chosen, n, draft.worth, choice, place)
             column += _BLOCK
 
 
@@ -97,7 +95,7 @@ def make_plan(columns, leg, gamma, draft, choice):
 def pursue(columns, choice, q, strides, left, last, s):
     """Return the column to pursue: as planned, or the nearest by value where no plan is made."""
     if columns.sets.size:
-        return np.uint64(choice[left * places(columns) + last])
+        return np.uint64(choice[left * (np.uint64(choice.size) >> np.uint64(columns.needs.size)) + last])
     best, nearest = -np.inf, _0
     for k in range(columns.stage.size):
         if is_open(columns, k, left):

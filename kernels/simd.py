@@ -129,16 +129,16 @@ def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gam
 
 
 @intrinsic
-def best_products(typingctx, leg, column, width, ahead, chosen, n, worth, choice, place):
+def best_products(typingctx, leg, column, n_last, ahead, chosen, n, worth, choice, place):
     """Find the largest of n products for four neighbouring columns, ties to the first, and which one it is.
 
-    A product is that of ``leg[chosen[j] width + column]`` and ``ahead[j]``; `worth` and `choice`, uint8, get the
+    A product is that of ``leg[chosen[j] n_last + column]`` and ``ahead[j]``; `worth` and `choice`, uint8, get the
     products and the numbers `chosen` of the largest at `place`. All arrays are flat. The four best stay in registers.
     """
 
     def generate(context, builder, signature, arguments):
         b = Vectors(context, builder, signature, arguments)
-        _, column, width, _, _, n, _, _, place = arguments
+        _, column, n_last, _, _, n, _, _, place = arguments
         leg, ahead, chosen, worth, choice = (b.data(k) for k in (0, 3, 4, 6, 7))
         number, small = ir.IntType(64), ir.IntType(8)
         four, numbers = doubles(BLOCK), ir.VectorType(number, BLOCK)
@@ -147,7 +147,7 @@ def best_products(typingctx, leg, column, width, ahead, chosen, n, worth, choice
         builder.store(ir.Constant(numbers, [0] * BLOCK), which)
         with cgutils.for_range(builder, n) as loop:
             k = builder.load(builder.gep(chosen, [loop.index], source_etype=number), typ=number)
-            row = b.load(leg, builder.add(builder.mul(k, width), column))
+            row = b.load(leg, builder.add(builder.mul(k, n_last), column))
             value = builder.fmul(row, b.broadcast(builder.load(b.element(ahead, loop.index), typ=DOUBLE)))
             before, first = builder.load(best, typ=four), builder.load(which, typ=numbers)
             is_better = builder.fcmp_ordered(">", value, before)
@@ -159,7 +159,7 @@ def best_products(typingctx, leg, column, width, ahead, chosen, n, worth, choice
         builder.store(builder.trunc(builder.load(which, typ=numbers), packed), where, align=1)
         return context.get_dummy_value()
 
-    return types.void(leg, column, width, ahead, chosen, n, worth, choice, place), generate
+    return types.void(leg, column, n_last, ahead, chosen, n, worth, choice, place), generate
 
 
 @intrinsic
@@ -203,9 +203,9 @@ if numba.config.DISABLE_JIT:
         values = q[int(offset) : int(offset) + N_ACTIONS * int(stride) : int(stride)]
         return np.uint64(sum(1 << a for a in range(N_ACTIONS) if values[a] == best))
 
-    def best_products(leg, column, width, ahead, chosen, n, worth, choice, place):  # noqa: D103
+    def best_products(leg, column, n_last, ahead, chosen, n, worth, choice, place):  # noqa: D103
         for c in range(BLOCK):
-            products = [leg[int(chosen[j] * width + column) + c] * ahead[j] for j in range(int(n))]
+            products = [leg[int(chosen[j] * n_last + column) + c] * ahead[j] for j in range(int(n))]
             worth[int(place) + c], choice[int(place) + c] = max(products), chosen[int(np.argmax(products))]
 
     def count_bits(mask):  # noqa: D103

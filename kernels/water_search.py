@@ -195,8 +195,8 @@ def look_ahead(machines, n_x, n_y, gamma, later, x_place, y_place, scratch, pays
     """Overwrite `quiet` [n_x, n_y, n_u] with what a move is worth that shows no label and leads to a state.
 
     For machines whose states all stay without a label, paying a number or what the distances after the move tell.
-    `pays` float64 [places of x, places of y, n_u] is overwritten, too, with what such a move pays: few places are many
-    states.
+    `pays` float64 [places of x, places of y, n_u] is overwritten, too, with what such a move pays: many states share a
+    place, so that this is worked out once for all of them.
     """
     for i in range(pays.shape[0]):
         for j in range(pays.shape[1]):

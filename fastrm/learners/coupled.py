@@ -142,10 +142,10 @@ def agenda_of(problem: Problem) -> Agenda:
 def _room_for_plans(columns: Columns, n: int) -> tuple[Array, Draft, Array]:
     """Return arrays for the choices, the draft and the legs of plans of n runs; hardly any where none is made."""
     n_k, n_sets = len(columns.stage), 1 << len(columns.needs) if len(columns.sets) else 1
-    width = (n_k + BLOCK) // BLOCK * BLOCK
-    choice = np.zeros((n, n_sets * width), dtype=np.uint8)
-    draft = Draft(np.zeros(n_sets * width), np.zeros(n_k), np.zeros(n_k, dtype=np.uint64))
-    return choice, draft, np.full((n, n_k * width), math.nan)
+    n_last = (n_k + BLOCK) // BLOCK * BLOCK
+    choice = np.zeros((n, n_sets * n_last), dtype=np.uint8)
+    draft = Draft(np.zeros(n_sets * n_last), np.zeros(n_k), np.zeros(n_k, dtype=np.uint64))
+    return choice, draft, np.full((n, n_k * n_last), math.nan)
 
 
 LEARNER = Coupled()
