@@ -76,10 +76,10 @@ def part_large(maps: int, workers: int) -> list[dict]:
     """12, 16 and 32 targets: the tour after a million steps beside the best that is known, steps a second and bytes."""
     plans = ((32, "auto"), (16, "auto"), (12, "auto"), (12, "nearest"))
     with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(after_a_million, [(n, seed, plan) for n, plan in plans for seed in range(maps)]))
+        return list(pool.map(measure_large, [(n, seed, plan) for n, plan in plans for seed in range(maps)]))
 
 
-def after_a_million(case: tuple[int, int, str]) -> dict:
+def measure_large(case: tuple[int, int, str]) -> dict:
     """Return the greedy tour after a million steps. Seconds are those of the processor."""
     targets, seed, plan = case
     problem = agenda_problem(targets, 41, seed)
@@ -266,7 +266,7 @@ def write_findings(parts: dict[str, list[dict]]) -> str:
             speed = np.median([row["steps_per_s"] for row in mine]) / 1e6
             known = "yes" if mine[0]["is_known"] else "no"
             lines.append(
-                f"| {key[0]} | {key[1]} | {len(ratios)} of {len(mine)} | {np.mean(ratios):.3f} | {known} "
+                f"| {key[0]} | {key[1]} | {len(ratios)} of {len(mine)} | {np.mean(ratios or [math.nan]):.3f} | {known} "
                 f"| {speed:.1f} | {mine[0]['bytes'] / 1e3:.0f} |"
             )
     if speed := parts.get("speed"):

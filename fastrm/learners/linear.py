@@ -57,9 +57,7 @@ class WaterRun(Run):
         if self.starts == "world":
             return super().__repr__()
         greedy = "never completes" if self.greedy_length is None else f"takes {self.greedy_length:.6g} steps"
-        last = ""
-        if self.score.size:
-            last = f"; score {self.score[-1]:.3f}, 1 being a completion in {1 / self.unit[0]:.6g} steps"
+        last = f"; score {self.score[-1]:.3f} in units of {self.unit[0]:.4g} a step" if self.score.size else ""
         return f"<Run {self.algo} seed {self.seed} from anywhere: greedy {greedy} from the world's own start{last}>"
 
 

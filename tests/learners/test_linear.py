@@ -98,8 +98,8 @@ def test_a_run_that_begins_anywhere_claims_no_shortest_path():
     assert (here.shortest, here.solved) == (problem.shortest, True)
     assert np.isnan(anywhere.shortest).all() and not anywhere.solved and anywhere.unit == here.unit
     assert repr(here).startswith("<Run crm seed 0: greedy 4, shortest 4 steps, score")
-    said = r"<Run crm seed 0 from anywhere: greedy takes 4 steps from the world's own start; score [\d.]+, 1 being a"
-    assert re.fullmatch(said + " completion in 4 steps>", repr(anywhere))
+    said = r"<Run crm seed 0 from anywhere: greedy takes 4 steps from the world's own start; score [\d.]+ in units of"
+    assert re.fullmatch(said + r" 0\.25 a step>", repr(anywhere))
     assert here.plot(problem).axes and here.plot().axes
 
 

@@ -36,7 +36,7 @@ def ways():
     for isolation, workers, sharded, interrupted in itertools.product(
         ("thread", "process"), (1, 2, 4), (False, True), (False, True)
     ):
-        most = 3 if FULL or isolation == "thread" else workers == 2
+        most = 2 if FULL or isolation == "thread" else int(workers == 2)
         if sharded + interrupted <= most:
             yield isolation, workers, sharded, interrupted
 

@@ -67,7 +67,7 @@ def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: 
     say("two workers, environments, and Water world")
     return {
         "kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s,
-        "vector_environment": environments(repeats), "water": water(2 * steps, min(repeats, 2)),
+        "vector_environment": environments(repeats), "water": water(steps, min(repeats, 2)),
     }  # fmt: skip
 
 
