@@ -37,7 +37,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 text = pages.refreshed(text, pages.run_page(page, Path(folder)))
                 page.write_text(text)
-                keep_pictures(Path(folder))
+                keep_pictures(Path(folder), text)
         sys.stdout.write(f"{'written  ' if text != before else 'unchanged'} {pages.name_of(page)}\n")
     for example in sorted((pages.DOCS / "examples").glob("*.py")) if not arguments.pages else ():
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -46,11 +46,12 @@ def main() -> int:
     return 0
 
 
-def keep_pictures(folder: Path) -> None:
-    """Copy what was written to docs/assets, and every picture of a name that is there already."""
+def keep_pictures(folder: Path, page: str | None = None) -> None:
+    """Copy what was written to docs/assets, and pictures that are there already and that the page, if any, shows."""
     for drawn in sorted(folder.rglob("*")):
         kept = pages.DOCS / "assets" / drawn.name
-        if drawn.is_file() and (kept.is_file() or drawn.parent == folder / "docs" / "assets"):
+        is_shown = kept.is_file() and (page is None or f"assets/{drawn.name}" in page)
+        if drawn.is_file() and (is_shown or drawn.parent == folder / "docs" / "assets"):
             shutil.copyfile(drawn, kept)
 
 
