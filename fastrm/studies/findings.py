@@ -155,13 +155,16 @@ def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[
 def verdicts(plan: Plan) -> Verdicts:
     """Say of every problem, by grid, task and kind, whether all optimal policies take shortest paths.
 
-    Where tasks are played in turn, in all of them. Problems that cannot be completed are left out.
+    Where tasks are played in turn, in all of them. Problems that cannot be completed, and agendas that have no machine
+    states, are left out.
     """
     methods = {method.kind or "file": k for k, method in reversed(list(enumerate(plan.methods)))}
     found: Verdicts = {}
     for grid, task, kind in itertools.product(range(len(plan.grids)), range(len(plan.tasks)), reversed(methods)):
         with contextlib.suppress(MachineError):
             problem = plan.problem(grid, task, methods[kind])
+            if problem.agenda is not None:
+                continue
             each = (guarantee(problem, plan.learner.gamma, k).is_shortest for k in range(len(problem.machines)))
             found[grid, task, kind] = all(each)
     return found
