@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import FAILED, add_json, print_json
-from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+from fastrm.bench.inputs import (
+    add_episodes,
+    add_gamma,
+    add_learning,
+    add_map_and_machine,
+    compiled,
+    learned,
+    learned_facts,
+    print_learned,
+)
 from fastrm.bench.water_world import check_water
 from fastrm.errors import ConfigError, printable
 from fastrm.problems import WaterProblem
@@ -54,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always")
         problem = compiled(arguments)
         _log.info("compiled %r", problem)
-        if isinstance(problem, WaterProblem):
-            return check_water(problem, arguments)
         run = learned(problem, arguments) if arguments.learn else None
+        if isinstance(problem, WaterProblem):
+            return check_water(problem, arguments, run)
         if problem.slip:
             return _report_slip(problem, run, arguments)
         report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
@@ -105,14 +114,6 @@ def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> di
     return table | {"warnings": messages}
 
 
-def learned_facts(run: Run | None) -> dict[str, Any]:
-    """Return what a run came to, for programs; nothing where none was asked for."""
-    if run is None:
-        return {}
-    last = float(run.score[-1]) if run.score.size else None
-    return {"learned": {"learner": run.algo, "greedy_length": run.greedy_length, "solved": run.solved, "score": last}}
-
-
 def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespace) -> int:
     """Tell what can be expected where moves slip, and no path is certain."""
     from rich.console import Console
@@ -136,15 +137,8 @@ def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespac
     console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
     console.print(f"  take             {facts['expected_length']:.6g} steps when it does")
     console.print(f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)")
-    _print_learned(console, run)
+    print_learned(console, run)
     return 0
-
-
-def _print_learned(console: Console, run: Run | None) -> None:
-    if run is not None:
-        length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"
-        score = f", score {run.score[-1]:.3f}" if run.score.size else ""
-        console.print(f"  {run.algo + ' learned':16} {length}{score} after {run.steps} steps")
 
 
 def _print_starts(console: Console, solution: Solution, worst: object) -> None:
@@ -178,7 +172,7 @@ def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], r
     console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
     if hrm is not None:
         _print_thresholds(console, report, hrm)
-    _print_learned(console, run)
+    print_learned(console, run)
     grid = layout_of(verdict.solution.problem.terrain.world)
     if witness.leaves_at is not None:
         row, column = witness.leaves_at if grid else (witness.leaves_at, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fastrm.bench.console import add_learner_file
 from fastrm.checks import check_choice
@@ -13,6 +13,8 @@ from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
 from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid, holds_table, layout_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from fastrm.learners import Run
     from fastrm.problems import Problem, WaterProblem
 
@@ -137,6 +139,22 @@ def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> R
         problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, shaping=arguments.shaping,
         gamma=arguments.gamma, **given,
     )  # fmt: skip
+
+
+def learned_facts(run: Run | None) -> dict[str, Any]:
+    """Return what a run came to, for programs; nothing where none was asked for."""
+    if run is None:
+        return {}
+    last = float(run.score[-1]) if run.score.size else None
+    return {"learned": {"learner": run.algo, "greedy_length": run.greedy_length, "solved": run.solved, "score": last}}
+
+
+def print_learned(console: Console, run: Run | None) -> None:
+    """Print what a run came to, if there is one."""
+    if run is not None:
+        length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"
+        score = f", score {run.score[-1]:.3f}" if run.score.size else ""
+        console.print(f"  {run.algo + ' learned':16} {length}{score} after {run.steps} steps")
 
 
 def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld | WaterWorld:

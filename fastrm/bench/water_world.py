@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fastrm.bench.console import FAILED, print_json
-from fastrm.bench.inputs import learned
+from fastrm.bench.inputs import learned, learned_facts, print_learned
 from fastrm.problems import WaterProblem
 from fastrm.worlds import WATER_ACTIONS, WATER_LIMIT
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fastrm.exact import WaterGuarantee
+    from fastrm.learners import Run
 
 KEYS = {
     **{key: action for action, keys in ((0, " ."), (1, "wk"), (2, "dl"), (3, "sj"), (4, "ah")) for key in keys},
@@ -25,17 +26,20 @@ KEYS = {
 HELP = "arrow keys (or w a s d, or h j k l) push; space waits; r begins again; q leaves"
 
 
-def check_water(problem: WaterProblem, arguments: argparse.Namespace) -> int:
+def check_water(problem: WaterProblem, arguments: argparse.Namespace, run: Run | None) -> int:
     """Decide whether the optimal policy takes the fewest steps, and print the verdict with its witness."""
+    from rich.console import Console
+
     from fastrm.exact import guarantee
 
     begun = time.perf_counter()
     verdict = guarantee(problem, arguments.gamma)
     seconds = time.perf_counter() - begun
     if arguments.json:
-        print_json(as_dict(verdict, seconds))
+        print_json(as_dict(verdict, seconds) | learned_facts(run))
     else:
         print_water(verdict, seconds)
+        print_learned(Console(highlight=False, emoji=False), run)
     return FAILED if arguments.fail and not verdict.is_shortest else 0
 
 
