@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrm.bench.console import add_json, add_quiet, print_json, say
+from fastrm.bench.console import INTERRUPTED, add_json, add_quiet, print_json, say
 from fastrm.errors import ConfigError, printable
 
 if TYPE_CHECKING:
@@ -80,7 +80,11 @@ def run_one(arguments: argparse.Namespace) -> int:
             shown = done * 20 // total
             say(f"{done} of {total} runs")
 
-    count = fill_table(study, worlds, arguments.out, workers=arguments.workers, tell=report_progress)
+    try:
+        count = fill_table(study, worlds, arguments.out, workers=arguments.workers, tell=report_progress)
+    except KeyboardInterrupt:
+        say(f"interrupted; finished runs are in {printable(str(arguments.out))}, and the same command resumes")
+        return INTERRUPTED
     sys.stdout.write(f"{count} runs in {printable(str(arguments.out))}\n")
     return 0
 

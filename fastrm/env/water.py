@@ -162,6 +162,7 @@ class WaterEnv(gymnasium.Env[Array, int]):
     def in_state(self, observation: Array, state: int) -> Array:
         """Return an observation as it would be in another machine state; the number of states stands for a terminal."""
         seen, n_u = observation.copy(), self.problem.tables.n_u
+        check_whole("state", state, 0, n_u)
         if self._batch.observation == "states":
             seen[3] = state
             return seen

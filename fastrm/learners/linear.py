@@ -211,7 +211,7 @@ def water_runs(
 
 def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: int) -> LearnerConfig:
     """Return the settings; what is not given is what was found to learn well here."""
-    check_settings(config, settings)
+    check_settings(config, settings, ("features", "starts"))
     usual = LearnerConfig(alpha=f"linear(0.5, 0.1, {steps})", q_init=0.03, episode_limit=WATER_LIMIT)
     if config is not None and config.episode_limit == LearnerConfig().episode_limit:  # that of maps, left as it is
         config = replace(config, episode_limit=WATER_LIMIT)

@@ -87,11 +87,11 @@ def next_span(config: LearnerConfig, steps: int, done: int, target: int) -> Span
     return Span(1, min(end, target) - done, row if end <= target else -1)
 
 
-def check_settings(config: object, settings: Mapping[str, Any]) -> None:
-    """Refuse what is no setting of a learner."""
+def check_settings(config: object, settings: Mapping[str, Any], more: tuple[str, ...] = ()) -> None:
+    """Refuse what is no setting of a learner; `more` names others that could have been meant."""
     for name in settings:
         if name in ("profile", "metric", "slip"):
             raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
-        check_known(name, LearnerConfig.__dataclass_fields__)
+        check_known(name, (*LearnerConfig.__dataclass_fields__, *more))
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")

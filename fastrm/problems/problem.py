@@ -266,5 +266,5 @@ def check_problem(problem: object, may_be_large: bool = False) -> None:
     if problem.agenda is not None and not may_be_large:
         raise ConfigError(
             f"this problem is an agenda of {len(problem.agenda.targets)} stages and has no machine states; only "
-            "coupled learns it: fastrm.train(problem, 'coupled')"
+            "coupled learns it, by fastrm.train(problem, 'coupled') or the method coupled-bool of an experiment"
         )

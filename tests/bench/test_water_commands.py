@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 
 import pytest
 from PIL import Image
@@ -34,6 +35,9 @@ def test_check_tells_the_verdict_and_its_witness(near, capsys):
     assert report["verdict"] == "shortest" and len(report["actions"]) == report["shortest"] == report["optimal_length"]
     assert main(["check", f"{near}:water", "d", "--profile", "icarte2022", "--fail"]) == 0
     assert "fewest steps" in capsys.readouterr().out
+    assert main(["check", str(near), "d", "--learn", "crm", "--steps", "20000"]) == 0
+    assert "crm learned      greedy" in capsys.readouterr().out
+    assert main(["check", str(near), "d", "--learn", "hrm"]) == 2
 
 
 def test_play_shows_the_box_and_what_the_machine_does(near, capsys, monkeypatch):
@@ -76,6 +80,10 @@ def test_an_interrupted_study_is_resumed_to_the_same_bytes(tmp_path, capsys):
     out, words = tmp_path / "runs.csv", ["--worlds", str(tmp_path / "near.json"), "--quiet"]
     command = ["water", str(tmp_path / "study.toml"), "--out", str(out), *words]
     assert main([*command, "--workers", "0"]) == 2 and not out.exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fastrm.experiments.water.table.run_unit", lambda study, unit: signal.raise_signal(signal.SIGINT))
+        assert main(command) == 3
+    assert "interrupted; finished runs are in" in capsys.readouterr().err
     assert main(command) == 0
     whole = out.read_bytes()
     head = whole.index(b"\n") + 1

@@ -89,6 +89,9 @@ def test_numbers_are_those_of_agent_and_balls():
     together = 90 + max(abs(v) for b in problem.world.balls for v in b.velocity)
     assert seen[16:20] == pytest.approx([*(np.array(ball.position) - agent) / 400, *np.array(ball.velocity) / together])
     assert env.in_state(seen, 1)[-2:].tolist() == [0, 1] and env.in_state(seen, 2)[-2:].tolist() == [0, 0]
+    for state in (3, -1, "u1", 0.5):
+        with pytest.raises(FastrmError, match=r"state=.*: must be"):
+            env.in_state(seen, state)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,9 @@ REFUSED = [
     (lambda w: fastrm.compile(w, []), "no machine to compile"),
     (lambda w: fastrm.compile(w, "a-b"), "must be a RewardMachine"),
     (lambda w: fastrm.compile(w, fastrm.task("a")).walk([5]), "must be whole numbers from 0 to 4"),
+    (lambda w: fastrm.compile(w, fastrm.task("a")).walk([(0, 1)]), "such as those of run.greedy_actions[0]"),
+    (lambda w: fastrm.compile(w, fastrm.task("a")).walk("up"), "must be whole numbers from 0 to 4"),
+    (lambda w: fastrm.train(fastrm.compile(w, fastrm.task("a")), feature="sight"), "did you mean features?"),
 ]  # fmt: skip
 
 

@@ -183,10 +183,12 @@ class WaterProblem:
 
     def walk(self, actions: Sequence[int] | Array, machine: int = 0) -> WaterWalk:
         """Follow actions from the start, until the episode ends."""
-        given = np.asarray(actions, dtype=np.int64)
-        if given.size and not 0 <= given.min() <= given.max() < water.N_PUSHES:
-            raise ConfigError(f"actions={shown(actions)}: must be whole numbers from 0 to {water.N_PUSHES - 1}")
-        given = given[:WATER_LIMIT]
+        if any(not isinstance(action, int | np.integer) or not 0 <= action < water.N_PUSHES for action in actions):
+            raise ConfigError(
+                f"actions={shown(actions)}: must be whole numbers from 0 to {water.N_PUSHES - 1}, such as those of "
+                "run.greedy_actions[0]"
+            )
+        given = np.array(list(actions)[:WATER_LIMIT], dtype=np.int64)
         states = np.zeros((given.size + 1, 3), dtype=np.int64)
         labels, rewards = np.zeros(given.size, dtype=np.uint8), np.zeros(given.size)
         n, outcome = water.walk(
