@@ -99,7 +99,7 @@ COMMANDS = {
             ("check my.map my.rm --gamma 0.99", "a map and a machine from files"),
             ("check my.map my.rm --fail || echo misleading", "for scripts"),
         ),
-        "Nothing is trained, unless --learn is given. With --fail, any verdict but 'shortest' gives exit code 1.",
+        "Only --learn trains. With --fail, any verdict but 'shortest' gives code 1.",
     ),
     "explain": Command(
         _LOOK,
