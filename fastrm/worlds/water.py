@@ -82,12 +82,14 @@ class WaterWorld:
             raise MapError(f"{self.source}: {fault}")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, WaterWorld) and self._content() == other._content()
+        return isinstance(other, WaterWorld) and self.content == other.content
 
     def __hash__(self) -> int:
-        return hash(self._content())
+        return hash(self.content)
 
-    def _content(self) -> tuple[object, ...]:
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that tells worlds apart: where things are and how they move, not where that was read."""
         return self.agent, self.balls, self.velocity, self.side, self.radius
 
     def _faults(self) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastrm import WaterWorld, compile, task
+from fastrm.bench.measure.environments import time_steps
 from fastrm.errors import MissingExtra
 from fastrm.learners import WaterLearner
 from fastrm.problems import WaterProblem
@@ -55,13 +56,6 @@ def environments(repeats: int) -> list[dict[str, Any]] | None:
     problem, rows = sequence(3), []
     actions = np.random.default_rng(0).integers(0, 5, (64, COUNT))
     for observation in ("states", "numbers"):
-        envs, best, calls = WaterVectorEnv(COUNT, problem, observation=observation), float("inf"), 100
-        envs.reset(seed=0)
-        envs.step(actions[0])
-        for _ in range(repeats):
-            begun = time.perf_counter()
-            for k in range(calls):
-                envs.step(actions[k % 64])
-            best = min(best, time.perf_counter() - begun)
-        rows.append({"observation": observation, "environments": COUNT, "steps_per_s": calls * COUNT / best})
+        rate = time_steps(WaterVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
+        rows.append({"observation": observation, "environments": COUNT, "steps_per_s": rate})
     return rows

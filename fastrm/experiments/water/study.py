@@ -12,7 +12,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,8 +102,9 @@ class WaterStudy:
 
     def keys(self, unit: WaterUnit) -> Iterator[RunKey]:
         """Yield what tells the runs of a unit apart, in their order."""
+        about = unit.name, unit.digest, unit.task
         for kind, optimism, way, seed in itertools.product(self.kinds, self.optimism, self.ways, range(self.seeds)):
-            yield RunKey(unit.name, unit.digest, unit.task, kind, optimism, way, seed, self.algo, self.steps)
+            yield RunKey(*about, kind, optimism, way, seed, self.algo, self.steps)
 
     def units(self, worlds: Sequence[tuple[str, WaterWorld]]) -> list[WaterUnit]:
         """Return every world with every task, in the order in which they are run."""
@@ -120,11 +121,11 @@ class WaterUnit(NamedTuple):
     @property
     def digest(self) -> str:
         """Digits that tell the world apart from others of the same name."""
-        about = repr((self.world.agent, self.world.balls, self.world.velocity, self.world.side, self.world.radius))
-        return hashlib.blake2b(about.encode(), digest_size=6).hexdigest()
+        return hashlib.blake2b(repr(self.world.content).encode(), digest_size=6).hexdigest()
 
 
-class RunKey(NamedTuple):
+@dataclass(frozen=True)
+class RunKey:
     """What tells a run apart from others."""
 
     world: str
@@ -138,18 +139,10 @@ class RunKey(NamedTuple):
     steps: int
 
 
-class WaterRow(NamedTuple):
-    """One run of a study: a `RunKey`, and what came of it."""
+@dataclass(frozen=True)
+class WaterRow(RunKey):
+    """One run of a study, and what came of it."""
 
-    world: str
-    digest: str
-    task: str
-    kind: str
-    optimism: float
-    way: str
-    seed: int
-    algo: str
-    steps: int
     q_init: float
     shortest: int
     """Fewest steps from the world's start."""
@@ -162,7 +155,7 @@ class WaterRow(NamedTuple):
     @property
     def key(self) -> RunKey:
         """What tells it apart from other runs."""
-        return RunKey._make(self[: len(RunKey._fields)])
+        return RunKey(**{field.name: getattr(self, field.name) for field in fields(RunKey)})
 
 
 def study_worlds(study: WaterStudy, path: Path | None = None) -> list[tuple[str, WaterWorld]]:
@@ -184,9 +177,12 @@ def run_unit(study: WaterStudy, unit: WaterUnit) -> list[WaterRow]:
         for key in keys:
             q_init = low + key.optimism * (high - low)
             run = train(problem, key.algo, steps=key.steps, seed=key.seed, q_init=q_init, **WAYS[key.way])
-            length, score = int(run.greedy_length or 0), float(np.nan_to_num(run.score).mean())
-            figures = float(run.config.q_init), shortest[0], length, score, int(run.completions[-1])
-            rows.append(WaterRow._make((*key, *figures)))
+            found = WaterRow(
+                **asdict(key), q_init=float(run.config.q_init), shortest=shortest[0],
+                greedy_length=int(run.greedy_length or 0), area=float(np.nan_to_num(run.score).mean()),
+                completions=int(run.completions[-1]),
+            )  # fmt: skip
+            rows.append(found)
     return rows
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from fastrm.resources import usable_cores, usable_memory
 from fastrm.textfile import exists, read_text
 from fastrm.worlds import WaterWorld
 
+COLUMNS = tuple(field.name for field in fields(WaterRow))
 UNIT_BYTES = 600_000_000
 """Memory that a search and a run may take at most."""
-_COLUMNS: dict[str, Callable[[str], Any]] = {
+_KINDS: dict[str, Callable[[str], Any]] = {
     "optimism": float, "q_init": float, "area": float, "seed": int, "steps": int, "shortest": int,
     "greedy_length": int, "completions": int,
 }  # fmt: skip
@@ -34,13 +36,13 @@ def read_table(path: Path) -> list[WaterRow]:
         When the file is no such table.
     """
     source, (head, *lines) = printable(str(path)), read_text(path, StoreError).split("\n")
-    if tuple(head.split(",")) != WaterRow._fields:
+    if tuple(head.split(",")) != COLUMNS:
         raise StoreError(f"{source}: not a table of the runs of a study; write one with: fastrm water --out FILE")
     rows = []
     for number, line in enumerate(lines[:-1], start=2):
         try:
             (texts,) = csv.reader([line])
-            values = [_COLUMNS.get(name, str)(text) for name, text in zip(WaterRow._fields, texts, strict=True)]
+            values = [_KINDS.get(name, str)(text) for name, text in zip(COLUMNS, texts, strict=True)]
         except (ValueError, csv.Error):
             raise StoreError(f"{source}:{number}: not a run; the file is damaged") from None
         rows.append(WaterRow(*values))
@@ -77,11 +79,11 @@ def fill_table(
         check_whole("workers", workers, 1, 10_000)
     units = study.units(worlds)
     kept = _kept(study, units, path)
-    begun, done = _as_text([WaterRow._fields, *kept]).encode(), len(kept)
+    begun, done = (_as_text([COLUMNS]) + _as_text(map(astuple, kept))).encode(), len(kept)
     threads = max(1, min(workers or usable_cores(), usable_memory() // UNIT_BYTES))
     with closing(_Table(path, begun)) as table:
         for rows in in_threads(lambda unit: run_unit(study, unit), units[done // _per_unit(study) :], threads):
-            table.add(_as_text(rows).encode())
+            table.add(_as_text(map(astuple, rows)).encode())
             done += len(rows)
             tell(done)
     return done
@@ -122,12 +124,12 @@ class _Table:
 
 def _kept(study: WaterStudy, units: Sequence[WaterUnit], path: Path) -> list[WaterRow]:
     """Return the runs that the table holds already, of whole units, if they are those of the study."""
-    head = _as_text([WaterRow._fields])
+    head = _as_text([COLUMNS])
     if not exists(path) or head.startswith(read_text(path, StoreError)):  # cut off while it was begun
         return []
     rows, keys = read_table(path), [key for unit in units for key in study.keys(unit)]
     if [row.key for row in rows] != keys[: len(rows)] or not read_text(path, StoreError).startswith(
-        head + _as_text(rows)
+        head + _as_text(map(astuple, rows))
     ):
         raise ConfigError(
             f"{printable(str(path))}: holds other runs than this study; remove it, or name another file with --out"
@@ -139,7 +141,7 @@ def _per_unit(study: WaterStudy) -> int:
     return study.count(1) // len(study.tasks)
 
 
-def _as_text(rows: Sequence[Sequence[Any]]) -> str:
+def _as_text(rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

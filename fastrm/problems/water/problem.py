@@ -183,7 +183,9 @@ class WaterProblem:
 
     def walk(self, actions: Sequence[int] | Array, machine: int = 0) -> WaterWalk:
         """Follow actions from the start, until the episode ends."""
-        if any(not isinstance(action, int | np.integer) or not 0 <= action < water.N_PUSHES for action in actions):
+        if not isinstance(actions, Sequence | np.ndarray) or not all(
+            isinstance(action, int | np.integer) and 0 <= action < water.N_PUSHES for action in actions
+        ):
             raise ConfigError(
                 f"actions={shown(actions)}: must be whole numbers from 0 to {water.N_PUSHES - 1}, such as those of "
                 "run.greedy_actions[0]"
