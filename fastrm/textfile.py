@@ -1,17 +1,18 @@
-"""Reading the small text files people write by hand: maps and machines."""
+"""Reading the small text files people write by hand: maps, machines and experiments."""
 
 from __future__ import annotations
 
 import os
 import stat
+import tomllib
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from fastrm.errors import FastrmError, printable, shown
+from fastrm.errors import ConfigError, FastrmError, printable, shown
 
 MAX_BYTES = 128 * 1024 * 1024  # a 10 000 x 10 000 map still fits
 
-MAX_PATH = 4096  # as most systems have it
+MAX_PATH, MAX_NAME = 4096, 255  # bytes, as most systems have it
 
 
 def read_text(path: str | Path, error: type[FastrmError], at_most: int = MAX_BYTES) -> str:
@@ -28,6 +29,19 @@ def read_text(path: str | Path, error: type[FastrmError], at_most: int = MAX_BYT
     return decode_text(data, name, error)
 
 
+def read_toml(path: str | Path, at_most: int = MAX_BYTES) -> dict[str, Any]:
+    """Return the contents of a TOML file; raise ConfigError with one line that names the file and the place."""
+    text, name = read_text(path, ConfigError, at_most), printable(str(path))
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{name}: too deeply nested") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"{name}: not TOML: {problem}") from None
+    except ValueError:  # the one that tomllib lets through
+        raise ConfigError(f"{name}: a number has more digits than Python reads; write a smaller one") from None
+
+
 def check_path(path: object, error: type[FastrmError]) -> str:
     """Refuse what cannot be the path of a file; return it as text."""
     if not isinstance(path, str | Path):
@@ -40,6 +54,8 @@ def check_path(path: object, error: type[FastrmError]) -> str:
         raise error(f"{shown(str(path))}: not a file name; it holds characters that no file name can") from None
     if length > MAX_PATH:
         raise error(f"{shown(str(path))}: not a file name; it is longer than {MAX_PATH} bytes")
+    if any(len(os.fsencode(part)) > MAX_NAME for part in Path(path).parts):
+        raise error(f"{shown(str(path))}: not a file name; a name in it is longer than {MAX_NAME} bytes")
     return str(path)
 
 

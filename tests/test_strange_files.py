@@ -42,6 +42,13 @@ def test_deeply_nested_experiment_files_are_refused_in_one_line(tmp_path, nested
         Experiment.load(path)
 
 
+def test_a_number_of_five_thousand_digits_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(f"seeds = {'9' * 5000}\n")
+    with pytest.raises(ConfigError, match=r"long\.toml: a number has more digits than Python reads"):
+        Experiment.load(path)
+
+
 def test_an_enormous_experiment_file_is_refused_before_it_is_parsed(tmp_path):
     path = tmp_path / "large.toml"
     path.write_text("# a comment\n" * 100_000)

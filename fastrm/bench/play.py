@@ -13,6 +13,7 @@ import numpy as np
 from fastrm.bench.inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
 from fastrm.bench.water_world import play_water
 from fastrm.checks import check_choice
+from fastrm.errors import ConfigError
 from fastrm.learners import registry
 from fastrm.problems import Problem, WaterProblem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP, GridMap, layout_of
@@ -46,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.learners import check_acts_by_state
 
     problem = compiled(arguments)
-    if arguments.learn and not isinstance(problem, WaterProblem):
+    if arguments.learn and isinstance(problem, WaterProblem):
+        raise ConfigError("--learn: learned moves cannot be played on Water world; `draw` shows the learned path")
+    if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names())
         check_acts_by_state(arguments.learn)
     trained = learned(problem, arguments) if arguments.learn else None

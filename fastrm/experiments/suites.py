@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, FastrmError, did_you_mean, place, printable, shown
 from fastrm.experiments.experiment import Experiment
-from fastrm.textfile import check_path, read_text
+from fastrm.textfile import check_path, read_text, read_toml
 
 SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suites")
 """Where experiment files and maps lie, in a checkout and in an installed package."""
@@ -215,13 +214,7 @@ def reference_folder(named: str | Path | None = None) -> Path:
 
 def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     """Read a TOML file and the one it builds on; tables are merged key by key."""
-    text, source = read_text(path, ConfigError, MAX_BYTES), printable(str(path))
-    try:
-        table = tomllib.loads(text)
-    except RecursionError:
-        raise ConfigError(f"{source}: not an experiment: too deeply nested") from None
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"{source}: not TOML: {problem}") from None
+    table = read_toml(path, MAX_BYTES)
     known = {f.name for f in fields(Experiment)} | {"base", "series"}
     for key in table:
         if key not in known:

@@ -1,11 +1,13 @@
-"""Which machine this is, for figures that name theirs, and how much of it may be used."""
+"""What made a result: the machine, the versions, the commit and the command."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,6 +22,15 @@ def describe_machine() -> dict[str, str | int]:
         "python": platform.python_version(),
         **{name: importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")},
     }
+
+
+def command_line() -> str:
+    """Return the command that started this process, as it was typed: without the path of the program."""
+    program, *words = sys.argv or [""]
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if main is not None and Path(program).name == "__main__.py":
+        return shlex.join(["python", "-m", main.parent, *words])
+    return shlex.join([Path(program).name, *words])
 
 
 def cpu_name() -> str:

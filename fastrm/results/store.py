@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import stat
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -21,12 +20,15 @@ import numpy as np
 
 import fastrm
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, FastrmWarning, StoreError
+from fastrm.errors import ConfigError, FastrmWarning, StoreError, shown
 from fastrm.results.disk import Disk, Lock, free_name, leftovers, now, unwritable
 from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, reread_image, unpack
-from fastrm.results.provenance import describe_machine, git_commit
+from fastrm.results.provenance import command_line, describe_machine, git_commit
 from fastrm.results.schema import SCHEMA, Frame, Runs
 from fastrm.results.validation import check_numbers
+
+MOST_BYTES_OF_NAME = 220
+"""Bytes of a result file's name; systems allow 255, and what is written beside it has a suffix of up to 35."""
 
 
 class AnotherExperiment(StoreError):
@@ -181,7 +183,12 @@ class Store:
 
 
 def _check_place(path: Path) -> None:
-    """Refuse to write where there is something that is no file."""
+    """Raise ConfigError unless a result file, and the files written beside it, can have this name."""
+    if len(os.fsencode(path.name)) > MOST_BYTES_OF_NAME:
+        raise ConfigError(
+            f"{shown(path.name)}: {len(os.fsencode(path.name))} bytes are too long for a result file, whose name grows "
+            f"while it is written; use at most {MOST_BYTES_OF_NAME}"
+        )
     if not path.name or path.is_dir():
         raise ConfigError(f"{path}: is a folder; name a result file such as {path / 'results.h5'}")
     if path.exists() and not path.is_file():
@@ -243,7 +250,7 @@ def file_attributes(runs: Runs, started: str) -> dict[str, Any]:
         "fastrm": fastrm.__version__,
         "machine": json.dumps(describe_machine()),
         "git_commit": git_commit(),
-        "command": " ".join(sys.argv),
+        "command": command_line(),
         "started": started,
         "ended": now(),
     }

@@ -48,6 +48,11 @@ def test_play_shows_the_box_and_what_the_machine_does(near, capsys, monkeypatch)
     assert shown.count("@") == shown.count("step ")
 
 
+def test_play_refuses_to_learn_before_it_trains(near, capsys):
+    assert main(["play", str(near), "a", "--learn", "crm", "--steps", "1000000000"]) == 2
+    assert "--learn: learned moves cannot be played on Water world" in capsys.readouterr().err
+
+
 def test_draw_makes_pictures_and_an_episode(near, tmp_path):
     learn = ["--map", str(near), "--machine", "d", "--learn", "crm", "--steps", "40000"]
     assert main(["draw", *learn, "--out", str(tmp_path / "path.png"), "--dpi", "50"]) == 0

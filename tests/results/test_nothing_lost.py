@@ -74,10 +74,10 @@ def test_real_kills_at_random_moments_lose_no_finished_batch(tmp_path):
     assert contents(path) == expected
 
 
-SIGNALS = list(itertools.product(("thread", "process"), (signal.SIGTERM, signal.SIGINT)))
+SIGNALS = list(itertools.product(("thread", "process"), (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
 
 
-@pytest.mark.parametrize(("isolation", "number"), either(SIGNALS, SIGNALS[::3]))  # each at least once
+@pytest.mark.parametrize(("isolation", "number"), either(SIGNALS, SIGNALS[1:4]))  # each at least once
 def test_a_signal_publishes_what_is_done_and_exits_3(isolation, number, tmp_path):
     toml, path = tmp_path / "long.toml", tmp_path / "long.h5"
     toml.write_text(TOML.replace("400_000", "8_000_000"))

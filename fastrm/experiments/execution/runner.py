@@ -1,8 +1,8 @@
 """Running many batches: progress, signals, resumption.
 
-Executors compute batches, which are pure; this process saves each as it arrives. A first Ctrl-C or SIGTERM lets batches
-in flight finish for at most two seconds, publishes what is done and ends with `Interrupted`; a second one leaves at
-once.
+Executors compute batches, which are pure; this process saves each as it arrives. A first Ctrl-C, SIGTERM or
+SIGHUP (a closed terminal) lets batches in flight finish for at most two seconds, publishes what is done and ends with
+`Interrupted`; a second one exits at once.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def run(
     check_choice("isolation", isolation, ISOLATIONS)
     plan = experiment if isinstance(experiment, Plan) else Plan.of(_named(experiment))
     path = Path(out)
-    if not path.absolute().parent.is_dir():
+    if not path.parent.is_dir():
         raise StoreError(f"{path}: the folder {path.parent} does not exist; create it first")
     store = Store(path, plan, disk, fresh)
     try:
@@ -185,8 +185,9 @@ def _check_path(name: str, value: object) -> None:
     """Refuse what is not the name of a file."""
     try:
         check_path(value, ConfigError)
-    except ConfigError:
-        raise ConfigError(f"{name}={shown(value)}: must be the name of a file") from None
+    except ConfigError as problem:
+        quoted, reason = str(value) if isinstance(value, Path) else value, str(problem).rpartition("; ")[2]
+        raise ConfigError(f"{name}={shown(quoted)}: must be the name of a file; {reason}") from None
 
 
 def _named(experiment: str | Path | Experiment) -> Experiment:
@@ -195,7 +196,7 @@ def _named(experiment: str | Path | Experiment) -> Experiment:
 
 @contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Turn a first SIGINT or SIGTERM into a flag; let a second one leave at once."""
+    """Turn a first SIGINT, SIGTERM or SIGHUP into a flag; exit at once on a second one. ``nohup`` is respected."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
@@ -206,7 +207,11 @@ def _signals() -> Iterator[Callable[[], bool]]:
             os._exit(KILLED)
         seen.append(number)
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    hang_up = getattr(signal, "SIGHUP", None)  # not on Windows
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+        numbers.append(hang_up)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield lambda: bool(seen)
     finally:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
@@ -24,7 +23,7 @@ from fastrm.errors import ConfigError, did_you_mean, printable, shown
 from fastrm.learners import train
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_kind, task as build_task
 from fastrm.problems import WaterProblem, compile
-from fastrm.textfile import read_text
+from fastrm.textfile import read_toml
 from fastrm.worlds import COLOURS, WaterWorld
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -83,10 +82,7 @@ class WaterStudy:
             When the file is no study, naming the key.
         """
         source = printable(str(path))
-        try:
-            table = tomllib.loads(read_text(path, ConfigError))
-        except (tomllib.TOMLDecodeError, RecursionError) as problem:
-            raise ConfigError(f"{source}: not TOML: {problem}") from None
+        table = read_toml(path)
         known = [field.name for field in fields(cls)]
         for key in table:
             if key not in known:
