@@ -36,6 +36,8 @@ class Profile:
     """A move that opens no edge ends the episode (else it is an error when compiling)."""
     merge_terminals: bool = False
     """HRM: treat all terminals of a machine as one."""
+    failure_options: bool = False
+    """HRM: also make options of edges to failures (else only where a state would have no option)."""
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -53,7 +55,7 @@ class Profile:
         Examples
         --------
         >>> Profile.named("icarte2022 - prune - falls_off") == Profile.named(
-        ...     "clean + qrm_bootstraps_at_limit + option_survives_limit + merge_terminals"
+        ...     "clean + qrm_bootstraps_at_limit + option_survives_limit + merge_terminals + failure_options"
         ... )
         True
         """
@@ -71,7 +73,12 @@ class Profile:
 PROFILES = {
     "clean": Profile(),
     "icarte2022": Profile(
-        qrm_bootstraps_at_limit=False, option_survives_limit=True, prune=True, falls_off=True, merge_terminals=True
+        qrm_bootstraps_at_limit=False,
+        option_survives_limit=True,
+        prune=True,
+        falls_off=True,
+        merge_terminals=True,
+        failure_options=True,
     ),
 }
 

@@ -13,7 +13,7 @@ MASK = 2**64 - 1
 FELL_OFF = "(fell off)"
 
 CLEAN = {"qrm_bootstraps_at_limit": True, "option_survives_limit": False, "prune": False, "falls_off": False,
-         "merge_terminals": False}  # fmt: skip
+         "merge_terminals": False, "failure_options": False}  # fmt: skip
 ICARTE2022 = {name: not value for name, value in CLEAN.items()}
 SETTINGS = {"alpha": 0.5, "gamma": 0.9, "epsilon": 0.1, "q_init": 2.0, "limit": 1000, "r_max": 1.0, "r_min": 0.0,
             "controller_alpha": 0.5, "self_loop_options": False, "tick": 10_000, "window": 100,
@@ -303,14 +303,26 @@ class Machine:
         return reward + gamma * after - self.potential[state]
 
     def options(self, self_loops):
-        """Return the pairs (state, state) joined by an edge, in the order of states, then of edges."""
+        """Return the pairs (state, state) joined by an edge, in the order of states, then of edges.
+
+        Edges to failures make options only if the profile says so, or where a state has no other option.
+        """
         pairs = []
         for state in self.states:
-            for _, _, target, _ in self.edges_from(state):
-                if target in self.terminals() and self.profile["merge_terminals"]:
-                    target = "(end)"
-                if (target != state[1] or self_loops) and (state, (self.number, target)) not in pairs:
-                    pairs.append((state, (self.number, target)))
+            pairs += self.options_of(state, self_loops, self.profile["failure_options"]) or self.options_of(
+                state, self_loops, failures=True
+            )
+        return pairs
+
+    def options_of(self, state, self_loops, failures):
+        pairs = []
+        for _, _, target, _ in self.edges_from(state):
+            if target in self.spec["failure"] and not failures:
+                continue
+            if target in self.terminals() and self.profile["merge_terminals"]:
+                target = "(end)"
+            if (target != state[1] or self_loops) and (state, (self.number, target)) not in pairs:
+                pairs.append((state, (self.number, target)))
         return pairs
 
 

@@ -1,8 +1,9 @@
 """HRM: options for the edges of a machine, and a controller that chooses among them.
 
-There is one option per pair (u, u') of machine states that an edge joins, u != u'. It goes on while the machine stays
-in u. Every step updates the values of all options as if each had been in force, with the machine's reward, plus r_max
-when u' was reached and r_min when the machine went elsewhere::
+There is one option per pair (u, u') of machine states that an edge joins, u != u'; a switch of the profile decides
+about those to failures. It goes on while the machine stays in u. Every step updates the values of all options as if
+each had been in force, with the machine's reward, plus r_max when u' was reached and r_min when the machine went
+elsewhere::
 
     Q_o(s, a) <- Q_o(s, a) + alpha (r_o + gamma max_b Q_o(s', b) - Q_o(s, a))       no bootstrap when the option ends
 
@@ -30,11 +31,11 @@ class Hrm:
     """Options and a controller."""
 
     name = "hrm"
-    semantics = 2
+    semantics = 3
     per_state = False
     settings = (
         "alpha", "q_init", "r_max", "r_min", "controller_alpha", "self_loop_options",
-        "option_survives_limit", "prune", "merge_terminals",
+        "option_survives_limit", "prune", "merge_terminals", "failure_options",
     )  # fmt: skip
 
     def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
@@ -79,16 +80,19 @@ class Hrm:
 def option_pairs(problem: Problem, self_loops: bool = False) -> list[tuple[int, int, str]]:
     """Return machine number, state column and goal of every option, ordered by state, then by edge.
 
-    The goal is the name of a state; all terminals of a machine are named ``""`` where the profile merges them.
+    The goal is the name of a state; all terminals of a machine are named ``""`` where the profile merges them. Unless
+    the profile has ``failure_options``, an edge to a failure makes an option only in a state that would have none.
     """
-    pairs: dict[tuple[int, int, str], None] = {}
+    profile, pairs = problem.profile, []
     for column, (number, name) in enumerate(problem.states):
         machine = problem.machines[number]
-        for edge in machine.edges:
-            if edge.source == name and (edge.target != name or self_loops):
-                merged = problem.profile.merge_terminals and edge.target in machine.terminals
-                pairs[number, column, "" if merged else edge.target] = None
-    return list(pairs)
+        edges = [edge for edge in machine.edges if edge.source == name and (edge.target != name or self_loops)]
+        if not profile.failure_options:
+            edges = [edge for edge in edges if edge.target not in machine.failure] or edges  # a state needs an option
+        merged = machine.terminals if profile.merge_terminals else ()
+        goals = dict.fromkeys("" if edge.target in merged else edge.target for edge in edges)
+        pairs += [(number, column, goal) for goal in goals]
+    return pairs
 
 
 def build_options(problem: Problem, rewards: Array, config: LearnerConfig) -> Options:

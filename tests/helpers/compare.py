@@ -8,6 +8,14 @@ from fastrm.learners.hrm import option_pairs
 import naive
 
 PROFILES = {"clean": naive.CLEAN, "icarte2022": naive.ICARTE2022}
+FAILURE_OPTIONS = {
+    "clean": naive.CLEAN,
+    "icarte2022": naive.ICARTE2022,
+    "clean + failure_options": naive.CLEAN | {"failure_options": True},
+    "icarte2022 - failure_options": naive.ICARTE2022 | {"failure_options": False},
+    "clean + merge_terminals": naive.CLEAN | {"merge_terminals": True},
+}
+"""Profiles that differ in the options HRM has where tasks can fail."""
 ANY_MACHINE = tuple(name for name in registry.BUILT_IN if name != "coupled")
 """Learners that take any machine; `coupled` takes agendas, and has tests of its own."""
 

@@ -59,17 +59,21 @@ def fenced(draw, tiles):
 
 
 @st.composite
-def machines(draw, with_gaps=False, guided=False):
-    """Make a machine of up to four states; guards of a state exclude each other by construction."""
+def machines(draw, with_gaps=False, guided=False, fails=False):
+    """Make a machine of up to four states; guards of a state exclude each other by construction.
+
+    If wanted, it can fail, and has one more state from which it can only fail.
+    """
     n = draw(st.integers(1, 4))
     states = [f"u{i}" for i in range(n)]
-    failure = draw(st.sampled_from([[], [], ["lost"]]))
+    failure = draw(st.sampled_from([["lost"], ["lost", "dead"]] if fails else [[], [], ["lost"]]))
     targets = [*states, "done", *failure]
     edges = []
     for i, state in enumerate(states):
         before = []
         forward = states[i + 1] if i + 1 < n else "done"
-        for target in [forward, *draw(st.lists(st.sampled_from(targets), max_size=3))]:
+        more = [*failure, "doomed"] if fails and i == 0 else draw(st.lists(st.sampled_from(targets), max_size=3))
+        for target in [forward, *more]:
             atom = draw(atoms)
             if atom in before:
                 continue
@@ -78,6 +82,10 @@ def machines(draw, with_gaps=False, guided=False):
             before.append(atom)
         if not (with_gaps and draw(st.booleans())):
             edges.append((state, "otherwise", draw(st.sampled_from([state, state, state, *targets])), draw(rewards)))
+    if fails:
+        states.append("doomed")
+        edges += [("doomed", draw(atoms), draw(st.sampled_from(failure)), draw(rewards))]
+        edges += [("doomed", "otherwise", draw(st.sampled_from(["doomed", "doomed", *failure])), draw(rewards))]
     potential = draw(st.sampled_from([0.0, 0.0, 1.0, 0.3])) if guided else 0.0
     score = draw(st.sampled_from(["task", "own"]))
     return {"states": states, "start": "u0", "success": ["done"], "failure": failure, "edges": edges, "score": score,

@@ -27,7 +27,9 @@ GOLDEN = {
 }
 
 
-BEYOND = {"qrm": "69829ca5c0eec19f", "crm": "e3374d573d3b849c", "hrm": "24dd50de50dcc520"}
+BEYOND = {"qrm": "69829ca5c0eec19f", "crm": "e3374d573d3b849c", "hrm": "822f3aa002910afd"}
+FAILURE_OPTIONS = {"clean + failure_options": "24dd50de50dcc520", "icarte2022": "d8110850a1d4d9f3"}
+"""Curves of HRM with options to failures, taken at semantics 2, which always had them."""
 
 
 def digest(algo, profile, shaping):
@@ -46,7 +48,7 @@ def digest_of(problem, algo, shaping, optimum=(1, 1)):
 
 def test_the_semantics_numbers_are_those_the_curves_were_taken_at():
     relatives = dict.fromkeys(("sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled"), 1)
-    assert registry.semantics() == {"qrm": 2, "crm": 2, "hrm": 2, **relatives}
+    assert registry.semantics() == {"qrm": 2, "crm": 2, "hrm": 3, **relatives}
 
 
 @pytest.mark.parametrize("case", GOLDEN)
@@ -59,8 +61,25 @@ def test_coupled_learning_gives_the_same_curve_as_ever():
     assert digest_of(problem, "coupled", shaping=False, optimum=[1]) == "1af6d05cf469e015"
 
 
-@pytest.mark.parametrize("algo", BEYOND)
-def test_slip_tasks_and_potentials_give_the_same_curve_as_ever(algo):
+def beyond(profile="clean"):
     grid = GridMap.generate("2a2b1c1n", size=9, seed=5, walls=0.2)
     tasks = [task("{a,b}-c !n", kind="potential"), task("a|2*b", kind="distance-to-go")]
-    assert digest_of(compile(grid, tasks, slip=0.2), algo, shaping=False) == BEYOND[algo]
+    return compile(grid, tasks, profile=profile, slip=0.2)
+
+
+@pytest.mark.parametrize("algo", BEYOND)
+def test_slip_tasks_and_potentials_give_the_same_curve_as_ever(algo):
+    assert digest_of(beyond(), algo, shaping=False) == BEYOND[algo]
+
+
+@pytest.mark.parametrize("profile", FAILURE_OPTIONS)
+def test_hrm_with_options_to_failures_gives_the_same_curve_as_ever(profile):
+    assert digest_of(beyond(profile), "hrm", shaping=False) == FAILURE_OPTIONS[profile]
+
+
+@pytest.mark.parametrize(
+    ("profile", "base", "shaping"),
+    [("clean + failure_options", "clean", False), ("icarte2022 - failure_options", "icarte2022", True)],
+)
+def test_options_to_failures_change_no_bit_where_no_machine_can_fail(profile, base, shaping):
+    assert digest("hrm", profile, shaping) == GOLDEN["hrm", base, shaping]

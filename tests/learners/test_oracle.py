@@ -12,7 +12,7 @@ from fastrm.kernels.contracts import AGENT
 from fastrm.learners import Batch, train, train_many
 
 import naive
-from compare import ANY_MACHINE, PROFILES, assert_equal
+from compare import ANY_MACHINE, FAILURE_OPTIONS, PROFILES, assert_equal
 from machine_specs import machine_text, sequence_spec
 from random_problems import machines, maps
 from sizes import either
@@ -52,8 +52,8 @@ def oracle_and_batch(text, specs, algo, seed, profile, *, steps=STEPS, shaping=F
     limit = settings.pop("limit", 25)
     optimum = [0.5 + 0.25 * i for i in range(len(specs))]
     oracle = naive.LEARNERS[algo](
-        text, specs, seed, profile=PROFILES[profile], shaping=shaping, metric=metric, limit=limit, optimum=optimum,
-        **settings,
+        text, specs, seed, profile=FAILURE_OPTIONS[profile], shaping=shaping, metric=metric, limit=limit,
+        optimum=optimum, **settings,
     )  # fmt: skip
     settings.pop("slip", None)
     batch = Batch(
@@ -120,6 +120,31 @@ def test_kernels_equal_the_oracle_from_several_starts(algo):
 
     check()
     assert len(compared) >= either(25, 5)
+
+
+@pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
+@pytest.mark.parametrize("profile", FAILURE_OPTIONS)
+def test_hrm_equals_the_oracle_where_tasks_can_fail_with_options_to_failures_and_without(profile):
+    compared = []
+
+    @settings(max_examples=either(60, 12))
+    @given(
+        maps(),
+        st.lists(machines(fails=True, with_gaps=profile.startswith("icarte2022")), min_size=1, max_size=2),
+        st.integers(0, 2**64 - 1),
+        st.booleans(),
+        st.sampled_from(CHANGES),
+    )
+    def check(text, specs, seed, shaping, changes):
+        oracle, batch = oracle_and_batch(
+            text, specs, "hrm", seed, profile, shaping=shaping, tick=37, window=5, **changes
+        )
+        batch.advance(STEPS)
+        assert_equal(oracle.run(STEPS), batch)
+        compared.append(1)
+
+    check()
+    assert len(compared) >= either(30, 5), f"only {len(compared)} problems compiled"
 
 
 @pytest.mark.parametrize("algo", ANY_MACHINE)

@@ -131,7 +131,8 @@ def test_a_run_is_identified_by_the_settings_its_learner_reads(algo, setting, va
     ("algo", "switch", "reads"),
     [
         ("qrm", "prune", False), ("crm", "prune", True), ("crm", "merge_terminals", False),
-        ("hrm", "merge_terminals", True), ("qrm", "falls_off", True), ("crm", "qrm_bootstraps_at_limit", False),
+        ("hrm", "merge_terminals", True), ("hrm", "failure_options", True), ("crm", "failure_options", False),
+        ("qrm", "falls_off", True), ("crm", "qrm_bootstraps_at_limit", False),
     ],
 )  # fmt: skip
 def test_and_by_the_switches_of_a_profile_that_it_reads(algo, switch, reads):
