@@ -201,7 +201,7 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
     way = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
     settled = way if hrm.length is None else f"{hrm.length:g} steps"
     loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
-    console.print(f"  HRM settles on   {settled}{loss}")
+    console.print(f"  HRM settles on   {settled}{loss} (exploration left out)")
 
 
 def _trail(path: Sequence[object]) -> str:

@@ -5,6 +5,9 @@ elsewhere. Its policy is the same wherever it is used, so it heads for the neare
 controller's value is V(s, u) = max over options of G + gamma^n V(s', u'), where following the option from s earns G and
 leaves machine state u after n steps for u' in cell s'. The path of that fixed point can be longer than the optimum; its
 regret is known without training.
+
+Exploration is left out. A run that explores also learns what its random steps cost, and where they lead to failures it
+can settle on something else.
 """
 
 from __future__ import annotations
@@ -113,6 +116,7 @@ def hrm_fixed_point(
     """Find the path that HRM settles on when every option and the controller are learned perfectly.
 
     Ties between options, and between actions of an option, go to the highest index; a run may settle on any of them.
+    Exploration is left out: a run also learns what its random steps cost, and can shun a path beside a failure.
     Of `config` the rewards of options count (``r_max``, ``r_min``, ``self_loop_options``).
 
     Parameters

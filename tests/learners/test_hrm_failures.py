@@ -1,6 +1,7 @@
-"""HRM where a task can fail: which options it has, and whether it learns."""
+"""HRM where a task can fail: which options it has, whether it learns, and what is said of it without training."""
 
 from fastrm import GridMap, RewardMachine, compile, hrm_fixed_point, train_many
+from fastrm.bench.__main__ import main
 from fastrm.learners import option_pairs
 
 ROOMS = """
@@ -79,3 +80,10 @@ def test_the_fixed_point_has_the_options_of_the_profile():
     """Failing pays 0.2, which is worth more than b so far away, and which only an option to the failure goes for."""
     assert hrm_fixed_point(fetch(cost="0.2")).length == 30
     assert hrm_fixed_point(fetch("clean + failure_options", cost="0.2")).fails
+
+
+def test_check_says_that_exploration_is_left_out(tmp_path, capsys):
+    (tmp_path / "x.map").write_text(ROOMS.lstrip())
+    (tmp_path / "x.rm").write_text(FETCH.replace("COST", "-1"))
+    assert main(["check", str(tmp_path / "x.map"), str(tmp_path / "x.rm")]) == 0
+    assert "  HRM settles on   30 steps (exploration left out)\n" in capsys.readouterr().out
