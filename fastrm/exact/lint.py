@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from fastrm.config import Profile
+from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, FastrmError, place, shown
 from fastrm.exact.guarantees import Guarantee, guarantee
 from fastrm.exact.paths import follow
@@ -16,7 +17,17 @@ from fastrm.exact.values import check_gamma
 from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
 from fastrm.machines.language import Draft, as_written
-from fastrm.problems import Evaluator, Metric, Terrain, check_features, compile, find_events, leaves_read, survey
+from fastrm.problems import (
+    Evaluator,
+    Metric,
+    Problem,
+    Terrain,
+    check_features,
+    compile,
+    find_events,
+    leaves_read,
+    survey,
+)
 from fastrm.worlds import GridMap, TableWorld
 
 
@@ -25,7 +36,7 @@ class Finding:
     """One thing a machine should be looked at for; `lint` and `check` find them."""
 
     kind: str
-    """``structure``, ``edges``, ``task``, ``farming``, ``procrastination`` or ``failure``."""
+    """``structure``, ``edges``, ``task``, ``farming``, ``procrastination``, ``failure`` or ``option``."""
     message: str
     """What is wrong, in one line."""
     state: str = ""
@@ -45,7 +56,8 @@ def lint(
 
     By itself: unreachable and dead states, missing terminals. On a map: overlapping edges and gaps of every state,
     tasks that cannot be completed, rewards that can be farmed for ever, and procrastination, where an optimal policy
-    hovers because finishing is worse.
+    hovers because finishing is worse. With the switch ``failure_options`` of the profile also failures that cost r_max
+    or more, because HRM's option to such a failure wanders.
 
     Parameters
     ----------
@@ -106,9 +118,9 @@ def lint(
 
 
 def reward_findings(verdict: Guarantee) -> list[Finding]:
-    """Find rewards that lead astray: loops that pay, optimal policies that never finish, failures that are optimal."""
+    """Find rewards that lead astray: loops that pay, policies that never finish or fail, options that wander."""
     solution = verdict.solution
-    return [*_farming(solution), *_procrastination(verdict)]
+    return [*_farming(solution), *_procrastination(verdict), *_wandering(solution.problem, solution.machine)]
 
 
 def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> list[Finding]:
@@ -178,6 +190,29 @@ def _procrastination(verdict: Guarantee) -> list[Finding]:
             is_error=False,
         )
     ]
+
+
+def _wandering(problem: Problem, number: int) -> Iterator[Finding]:
+    """Find options of HRM to failures that cost r_max or more, beside other options of their state."""
+    machine, profile, r_max = problem.machines[number], problem.profile, LearnerConfig().r_max
+    if not profile.failure_options:
+        return
+    for column, (owner, name) in enumerate(problem.states):
+        goals = {edge.target for edge in machine.edges if owner == number and edge.source == name} - {name}
+        if goals <= set(machine.failure):
+            continue  # there is nothing else that HRM could do
+        ending = problem.ending[:, column]
+        failures = [(goal, ending == 1 + machine.terminals.index(goal)) for goal in machine.failure if goal in goals]
+        if profile.merge_terminals and failures:  # one option to all ends; it wanders if none is a success
+            failures = [] if goals & set(machine.success) else [("the end", ending != 0)]
+        for goal, moves in failures:
+            best = float(problem.tables.reward[moves, column].max(initial=-np.inf))
+            if -np.inf < best <= -r_max:
+                message = (
+                    f"in state {name} HRM's option to {goal} earns {best:g} + r_max {r_max:g} for failing: it wanders, "
+                    f"and HRM may prefer that; pay more than {-r_max:g}, or leave out the switch failure_options"
+                )
+                yield Finding("option", message, name, is_error=False)
 
 
 def _trail(cells: tuple[tuple[int, int], ...]) -> str:

@@ -1,6 +1,8 @@
 """HRM where a task can fail: which options it has, whether it learns, and what is said of it without training."""
 
-from fastrm import GridMap, RewardMachine, compile, hrm_fixed_point, train_many
+import pytest
+
+from fastrm import GridMap, RewardMachine, check, compile, hrm_fixed_point, lint, train_many
 from fastrm.bench.__main__ import main
 from fastrm.learners import option_pairs
 
@@ -87,3 +89,34 @@ def test_check_says_that_exploration_is_left_out(tmp_path, capsys):
     (tmp_path / "x.rm").write_text(FETCH.replace("COST", "-1"))
     assert main(["check", str(tmp_path / "x.map"), str(tmp_path / "x.rm")]) == 0
     assert "  HRM settles on   30 steps (exploration left out)\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("profile", "cost", "accused"),
+    [
+        ("clean", "-1", []), ("clean + failure_options", "-0.99", []), ("icarte2022 - failure_options", "-1", []),
+        ("clean + failure_options", "-1", ["looking", "carrying"]), ("icarte2022", "-1", ["looking"]),
+        ("clean + failure_options", "-1 - d(a)", ["looking", "carrying"]), ("icarte2022", "0 - d(b)", ["looking"]),
+        ("icarte2022", "7.5 - d(b)", []),
+    ],
+)  # fmt: skip
+def test_lint_warns_of_failures_that_cost_r_max_where_hrm_has_options_to_them(profile, cost, accused):
+    machine = RewardMachine.parse(FETCH.replace("COST", cost))
+    findings = [finding for finding in lint(machine, GridMap.parse(ROOMS), profile=profile) if finding.kind == "option"]
+    assert [finding.state for finding in findings] == accused
+    assert not any(finding.is_error or "\n" in finding.message for finding in findings)
+    again = check(fetch(profile, cost)).findings
+    assert [finding for finding in again if finding.kind == "option"] == findings
+
+
+def test_the_warning_names_state_goal_and_cure():
+    (finding,) = lint(RewardMachine.parse(FETCH.replace("COST", "-3")), GridMap.parse(ROOMS), profile="icarte2022")
+    assert finding.message == (
+        "in state looking HRM's option to the end earns -3 + r_max 1 for failing: it wanders, and HRM may prefer that; "
+        "pay more than -1, or leave out the switch failure_options"
+    )
+
+
+def test_lint_does_not_warn_of_a_state_that_can_only_fail():
+    findings = lint(RewardMachine.parse(DOOMED), PIT, profile="clean + failure_options")
+    assert [(finding.kind, finding.state) for finding in findings] == [("option", "u")]
