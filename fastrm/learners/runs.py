@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.learners import registry
-from fastrm.problems import Problem, WaterProblem, find_actions
+from fastrm.problems import Problem, WaterProblem, check_problem, find_actions
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
@@ -105,18 +106,53 @@ class Run:
         """The epsilon of the last step."""
         return final(self.config.epsilon, max(1, self.steps))
 
-    def next_action(self, problem: Problem, s: int, u: int) -> int:
-        """Return what the greedy policy does in cell s and machine state u, given as numbers.
+    def next_action(self, problem: Problem, cell: Cell | int, state: int | str | tuple[int, str]) -> int:
+        """Return what the greedy policy does in a cell and a machine state.
 
         For HRM that is what the option does that is best there.
+
+        Parameters
+        ----------
+        problem : Problem
+            What the run learned about.
+        cell : (int, int) or int
+            Row and column of a cell that the agent can be in, or its number.
+        state : int, str or (int, str)
+            A machine state: its number, its name, or with several tasks machine and name as in `Problem.states`.
+
+        Returns
+        -------
+        int
+            The number of the action.
 
         Raises
         ------
         ConfigError
-            When the learner keeps no values per machine state.
+            When there is no such cell or state, the run learned about another problem, or the learner keeps no values
+            per machine state.
+
+        Examples
+        --------
+        >>> import fastrm
+        >>> problem = fastrm.compile(fastrm.GridMap.generate("1a1b", size=9, seed=1), fastrm.task("a-b"))
+        >>> run = fastrm.train(problem, "crm", steps=50_000)
+        >>> run.next_action(problem, (4, 4), "u0") == run.path_actions(problem)[0]
+        True
         """
         check_acts_by_state(self.algo)
-        return _last_best(self.q[s, self._column(s, u)])
+        check_problem(problem)
+        sizes = len(problem.terrain.cells), problem.n_actions
+        if (self.q.shape[0], self.q.shape[2]) != sizes or self.states != problem.states:
+            raise ConfigError(
+                f"problem: the run learned about {self.q.shape[0]} cells, {self.q.shape[2]} actions and the states "
+                f"{_names(self.states)}, and this problem has {sizes[0]}, {sizes[1]} and {_names(problem.states)}"
+            )
+        if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
+            check_whole("cell", cell, 0, sizes[0] - 1)
+            s = int(cell)
+        else:
+            s = problem.number_of(cell, "cell")
+        return _last_best(self.q[s, self._column(s, _number_of_state(self.states, state))])
 
     def path_actions(self, problem: Problem, task: int = 0) -> list[int]:
         """Return the actions of the greedy path in a task; cells alone do not tell where several lead to the same."""
@@ -177,6 +213,27 @@ def check_acts_by_state(algo: str) -> None:
         raise ConfigError(
             f"{algo} keeps no values per machine state, so it tells no move for one; take another learner, such as crm"
         )
+
+
+def _number_of_state(states: Sequence[tuple[int, str]], wanted: object) -> int:
+    """Return the number of a machine state, given by it, by a name that no other has, or by machine and name."""
+    names = [name for _, name in states]
+    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool) and 0 <= wanted < len(states):
+        return int(wanted)
+    if isinstance(wanted, str) and names.count(wanted) == 1:
+        return names.index(wanted)
+    if isinstance(wanted, tuple) and wanted in states:
+        return states.index(wanted)
+    raise ConfigError(
+        f"state={shown(wanted)}: must be a whole number from 0 to {len(states) - 1}, or one of {_names(states)}"
+    )
+
+
+def _names(states: Sequence[tuple[int, str]]) -> str:
+    """List machine states by name, those of several machines by machine and name; of many the first."""
+    names = [name for _, name in states]
+    told = [name if names.count(name) == 1 else repr(state) for state, name in zip(states[:12], names, strict=False)]
+    return printable(", ".join([*told, "..."] if len(states) > 12 else told))
 
 
 def _last_best(values: Array) -> int:

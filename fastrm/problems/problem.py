@@ -132,14 +132,14 @@ class Problem:
         """Number of the start cell, of the first one where there are several."""
         return int(self.tables.starts[0])
 
-    def number_of(self, cell: object) -> int:
-        """Return the number of a cell that the agent can be in, given as `starts` gives it."""
+    def number_of(self, cell: object, name: str = "start") -> int:
+        """Return the number of a cell that the agent can be in, given as `starts` gives it; messages call it `name`."""
         wanted = tuple(cell) if isinstance(cell, list) else cell
         try:
             return self._numbers[wanted]
         except (KeyError, TypeError):
             raise ConfigError(
-                f"start={shown(cell)}: no cell that the agent can be in; give one such as {shown(self.starts[0])}"
+                f"{name}={shown(cell)}: no cell that the agent can be in; give one such as {shown(self.starts[0])}"
             ) from None
 
     @cached_property
