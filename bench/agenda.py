@@ -89,7 +89,7 @@ def measure_large(case: tuple[int, int, str]) -> dict:
     batch.advance(1_000_000)
     seconds, run = time.process_time() - begun, batch.result(0)
     return {
-        "targets": targets, "map": seed, "plan": plan, "length": run.greedy_length, "shortest": problem.shortest[0],
+        "targets": targets, "map": seed, "plan": plan, "length": run.greedy_length, "shortest": problem.tour.length,
         "is_known": problem.tour.is_shortest, "steps_per_s": 1e6 / seconds, "bytes": batch.bytes_per_seed,
     }  # fmt: skip
 

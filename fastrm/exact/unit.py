@@ -105,8 +105,8 @@ def score_units(
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
     check_whole("horizon", horizon, 1, 2**62)
-    if problem.agenda is not None:
-        return (ScoreUnit(1 / problem.shortest[0]),)
+    if problem.agenda is not None and problem.tour is not None:
+        return (ScoreUnit(1 / problem.tour.length),)
     return tuple(_unit(problem, i, gamma, epsilon, horizon) for i in range(len(problem.machines)))
 
 

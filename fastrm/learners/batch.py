@@ -138,12 +138,12 @@ class Batch:
             reward=log.reward[i],
             completions=log.completions[i],
             episodes=log.episodes[i],
-            states=self.problem.states,
+            states=() if self.problem.agenda is not None else self.problem.states,
             q=values.q,
             more=values.more,
             greedy_paths=paths,
             greedy_lengths=lengths,
-            shortest=self.problem.shortest,
+            shortest=_known_shortest(self.problem),
             unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
             problem=self.problem,
@@ -152,7 +152,8 @@ class Batch:
     def _roll_out(self, values: Values) -> Iterator[tuple[tuple[Cell, ...], float | None]]:
         """Yield path, from the first start, and length of the greedy policy in every task."""
         problem = self.problem
-        path = np.empty(len(problem.tables.next_s) * problem.tables.n_u + 2, dtype=np.int64)
+        parts = problem.tables.n_u if problem.agenda is None else len(problem.agenda.targets)
+        path = np.empty(len(problem.tables.next_s) * parts + 2, dtype=np.int64)
         for u in problem.tables.first_u:
             lengths: list[int | None] = []
             for s in problem.tables.starts:
@@ -165,6 +166,12 @@ class Batch:
                     break
             reached = [length for length in lengths if length is not None]
             yield cells, mean_length(reached) if len(reached) == problem.tables.starts.size else None
+
+
+def _known_shortest(problem: Problem) -> tuple[float, ...]:
+    """Return the lengths of shortest paths, NaN for an agenda too large to know one."""
+    tour = None if problem.agenda is None else problem.tour
+    return problem.shortest if tour is None or tour.is_shortest else (math.nan,)
 
 
 def _count_of_actions(problem: Problem) -> tuple[np.uint64, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,7 +56,7 @@ class Run:
     episodes: Array
     """Episodes that ended so far, [tick]."""
     states: tuple[tuple[int, str], ...]
-    """Machine and name of every machine state, as in `Problem.states`."""
+    """Machine and name of every machine state, as in `Problem.states`; none of an agenda too large to list them."""
     q: Array
     """Learned values: [cell, machine state, action], for HRM [cell, option, action], for coupled [cell, column,
     action]."""
@@ -69,7 +70,7 @@ class Run:
     """Steps the greedy policy takes to complete each task if nothing slips, the mean over starts where several are;
     None where it does not, from some start."""
     shortest: tuple[float, ...]
-    """Length of a shortest path, per task, the mean over starts where several are."""
+    """Length of a shortest path, per task, the mean over starts where several are; NaN where none is known."""
     unit: tuple[float, ...]
     """What a score of 1 means, per task: expected task reward per step of the best policy, or total own reward where
     episodes are scored by that."""
@@ -82,7 +83,8 @@ class Run:
         last = f", score {self.score[-1]:.3f}" if self.score.size else ""
         name = self.algo + ("-rs" if self.shaping else "")
         greedy = "None" if self.greedy_length is None else f"{self.greedy_length:.6g}"
-        return f"<Run {name} seed {self.seed}: greedy {greedy}, shortest {self.shortest[0]:.6g} steps{last}>"
+        shortest = "not known" if isnan(self.shortest[0]) else f"{self.shortest[0]:.6g} steps"
+        return f"<Run {name} seed {self.seed}: greedy {greedy}, shortest {shortest}{last}>"
 
     def _repr_html_(self) -> str:
         """Show figures and learning curve in a notebook."""
@@ -194,8 +196,7 @@ class Run:
 
         False for agendas of more than 16 stages, of which no shortest path is known.
         """
-        tour = self.problem.tour if self.problem is not None and self.problem.agenda is not None else None
-        return self.greedy_lengths == self.shortest and (tour is None or tour.is_shortest)
+        return self.greedy_lengths == self.shortest
 
 
 def acts_by_state(algo: str) -> bool:

@@ -53,11 +53,17 @@ def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:
             f"warm_start: the run has values of {run.q.shape[0]} cells and {run.q.shape[2]} actions, and the problem "
             f"has {cells} and {actions}"
         )
-    if sorted(run.states) != sorted(problem.states):
-        names = [", ".join(name for _, name in states) for states in (run.states, problem.states)]
-        raise ConfigError(f"warm_start: the run has values of the states {names[0]}, and the problem has {names[1]}")
+    agendas = [one.agenda.targets if one and one.agenda else () for one in (run.problem, problem)]
+    states = () if problem.agenda else problem.states
+    if agendas[0] != agendas[1] or sorted(run.states) != sorted(states):
+        kind = "stages" if any(agendas) else "states"
+        listed = [
+            [*targets, *(name for _, name in of)] for targets, of in zip(agendas, (run.states, states), strict=True)
+        ]
+        names = [", ".join(each) for each in listed]
+        raise ConfigError(f"warm_start: the run has values of the {kind} {names[0]}, and the problem has {names[1]}")
     source = registry.find(run.algo)
-    if source.name == learner.name and run.states == problem.states:
+    if source.name == learner.name and run.states == states:
         return Values(run.q, run.more)
     if not (source.per_state and learner.per_state):
         raise ConfigError(

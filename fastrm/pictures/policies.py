@@ -17,7 +17,7 @@ from fastrm.learners import Run, option_pairs, registry
 from fastrm.pictures.map_views import draw_ground, draw_objects, starts_to_mark
 from fastrm.pictures.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
 from fastrm.pictures.water import draw_water
-from fastrm.problems import Problem, WaterProblem, retrace, slide
+from fastrm.problems import Problem, WaterProblem, check_problem, retrace, slide
 from fastrm.worlds import OFFSETS, Cell, GridMap
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
 
     With several machines as many agents play each.
     """
+    check_problem(problem)
     tables, random = problem.tables, np.random.default_rng(seed)
     if q.shape != (len(tables.next_s), tables.n_u, problem.n_actions):
         raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action]")

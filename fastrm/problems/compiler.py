@@ -135,7 +135,7 @@ def _compile_large(
     slip: float,
     start: Start,
 ) -> Problem:
-    """Compile an agenda without machine states: the columns are its stages, each as a task of its own."""
+    """Compile an agenda without machine states, after a look at each of its stages as a task of its own."""
     machine = machines[0]
     if len(machines) > 1 or machine.large is None:
         raise MachineError(
@@ -148,9 +148,9 @@ def _compile_large(
     stages = compile(grid, parts, profile, metric, slip, start=start)
     if len(stages.starts) > 1:
         raise MachineError(f"{machine.source}: an agenda of more than 1024 machine states begins in one cell; give one")
-    tables = stages.tables._replace(first_u=stages.tables.first_u[:1], own_score=stages.tables.own_score[:1])
-    names = tuple((0, target) for target in machine.large.targets)
-    return replace(stages, machines=(machine,), tables=tables, states=names)
+    bare = _assemble(stages.terrain, (), profile, find_events(stages.terrain, ()), [])
+    tables = bare.tables._replace(first_u=stages.tables.first_u[:1], own_score=stages.tables.own_score[:1])
+    return replace(bare, machines=(machine,), tables=tables, slip=float(slip))
 
 
 def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile) -> list[Array]:
@@ -202,11 +202,10 @@ def _assemble(
         n_u=n_u,
         n_quiet=int(quiet.sum()),
     )
-    states = tuple((i, name) for i, machine in enumerate(machines) for name in machine.states)
     for array in (*tables, ending):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    problem = Problem(terrain, machines, profile, tables, states, ending[order], tables.reward, events.example[order])
+    problem = Problem(terrain, machines, profile, tables, ending[order], tables.reward, events.example[order])
     for machine, u in zip(machines, first_u, strict=True):
         far = np.flatnonzero(problem.steps_to_go[terrain.starts, u] >= FAR)
         if far.size == terrain.starts.size:

@@ -14,7 +14,7 @@ from fastrm.config import Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import LIVE, SUCCESS, Tables
 from fastrm.machines import RewardMachine
-from fastrm.machines.language import Agenda
+from fastrm.machines.language import MAX_STATES, Agenda
 from fastrm.problems.agendas import MOST_TOURED, Tour, find_tour
 from fastrm.problems.steps_to_go import distances, pay_potential
 from fastrm.problems.terrain import Terrain
@@ -70,8 +70,6 @@ class Problem:
     """How ambiguities of the literature are resolved."""
     tables: Tables
     """The arrays the kernels read."""
-    states: tuple[tuple[int, str], ...]
-    """Machine and name of every state column."""
     ending: Array
     """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
     plain: Array
@@ -108,8 +106,15 @@ class Problem:
         return self.terrain.source
 
     @cached_property
+    def states(self) -> tuple[tuple[int, str], ...]:
+        """Machine and name of every state column."""
+        self._refuse_large()
+        return tuple((i, name) for i, machine in enumerate(self.machines) for name in machine.states)
+
+    @cached_property
     def steps_to_go(self) -> Array:
         """Fewest steps to a success, int32 [n_s, n_cols], `FAR` where there is no way."""
+        self._refuse_large()
         return distances(self.tables)
 
     @property
@@ -163,11 +168,20 @@ class Problem:
 
     @property
     def agenda(self) -> Agenda | None:
-        """What is to be done where that is too much for a machine state per set of it; the columns are its stages then.
+        """What is to be done where that is too much for a machine state per set of it; no states are listed then.
 
         Only `coupled` learns such a problem; what needs machine states is refused.
         """
         return self.machines[0].large
+
+    def _refuse_large(self) -> None:
+        """Raise ConfigError where machine states are asked for and too many to list."""
+        if self.agenda is not None:
+            raise ConfigError(
+                f"this problem is an agenda of {len(self.agenda.targets)} stages with more than {MAX_STATES} machine "
+                "states, which are not listed; only coupled learns it, by fastrm.train(problem, 'coupled') or the "
+                "method coupled-bool of an experiment"
+            )
 
     @cached_property
     def tour(self) -> Tour | None:
@@ -182,9 +196,17 @@ class Problem:
     def shortest(self) -> tuple[float, ...]:
         """Length of a shortest path that completes the task of each machine; of several starts the mean.
 
-        For an agenda of more than 16 stages it is not known; the length of `tour` stands in for it.
+        Raises
+        ------
+        ConfigError
+            For an agenda too large for machine states that has more than 16 stages: there it is not known.
         """
         if self.agenda is not None and self.tour is not None:
+            if not self.tour.is_shortest:
+                raise ConfigError(
+                    f"no shortest path of an agenda of {len(self.agenda.targets)} stages is known; problem.tour is a "
+                    f"way of {self.tour.length} steps, always to the nearest object"
+                )
             return (self.tour.length,)
         steps = self.steps_to_go[self.tables.starts][:, self.tables.first_u]
         return tuple(mean_length(lengths) for lengths in steps.T.tolist())
@@ -192,6 +214,7 @@ class Problem:
     @cached_property
     def written(self) -> WrittenRewards:
         """What the machines pay without their potentials, in rationals as written."""
+        self._refuse_large()
         return WrittenRewards(
             self.machines, self.terrain, self.profile, self.tables, self.plain, self.example, self.steps_to_go
         )
@@ -213,6 +236,7 @@ class Problem:
         Step
             Cell, state, event, reward, and whether the episode goes on.
         """
+        self._refuse_large()
         tables = self.tables
         e = int(tables.event[s, a])
         outcome = int(tables.outcome[e, u])
@@ -230,7 +254,8 @@ class Problem:
     def changed(self, **fields: Any) -> Problem:
         """Return the problem with other rewards, potentials or slip, none of which changes the steps to go."""
         other = replace(self, **fields)
-        other.__dict__["steps_to_go"] = self.steps_to_go
+        if self.agenda is None:
+            other.__dict__["steps_to_go"] = self.steps_to_go
         return other
 
     def _repr_html_(self) -> str:
@@ -240,10 +265,12 @@ class Problem:
         return problem_card(self)
 
     def __repr__(self) -> str:
-        n_s, n_e, n_u = len(self.terrain.cells), len(self.tables.reward), self.tables.n_u
+        size = f"{self.tables.n_u} machine states, {len(self.tables.reward)} events"
+        if self.agenda is not None:
+            size = f"{len(self.agenda.targets)} stages, more than {MAX_STATES} machine states"
         names = ", ".join(machine.name or machine.source for machine in self.machines)
         slip = f", slip {self.slip:g}" if self.slip else ""
-        return f"<Problem {names} on {self.source}: {n_s} cells, {n_u} machine states, {n_e} events{slip}>"
+        return f"<Problem {names} on {self.source}: {len(self.terrain.cells)} cells, {size}{slip}>"
 
 
 def mean_length(lengths: Sequence[int]) -> float:
@@ -263,8 +290,5 @@ def check_problem(problem: object, may_be_large: bool = False) -> None:
         )
     if not isinstance(problem, Problem):
         raise ConfigError(f"problem={shown(problem)}: must be a Problem; make one with fastrm.compile(grid, machine)")
-    if problem.agenda is not None and not may_be_large:
-        raise ConfigError(
-            f"this problem is an agenda of {len(problem.agenda.targets)} stages and has no machine states; only "
-            "coupled learns it, by fastrm.train(problem, 'coupled') or the method coupled-bool of an experiment"
-        )
+    if not may_be_large:
+        problem._refuse_large()

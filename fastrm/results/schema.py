@@ -93,6 +93,10 @@ class Variable(NamedTuple):
     """Most bytes of its text, where they are not those of the type."""
 
 
+def _total_shortest(run: Run) -> float:
+    return 0 if any(map(math.isnan, run.shortest)) else sum(run.shortest)
+
+
 def _total_length(run: Run) -> float:
     reached = [length for length in run.greedy_lengths if length is not None]
     return sum(reached) if len(reached) == len(run.greedy_lengths) else -1
@@ -106,7 +110,7 @@ def _steps_to_90(run: Run) -> float:
 # fmt: off
 VARIABLES = (
     Variable("shortest", "i4", "run", "length of a shortest path; a mean over starts where there are several",
-             0, lambda run: sum(run.shortest), low=0),
+             0, _total_shortest, low=0),
     Variable("optimal_arps", "f8", "run",
              "unit of the score: expected task reward per step of the best policy (or total own reward, where scored)",
              math.nan, lambda run: sum(run.unit) / len(run.unit)),

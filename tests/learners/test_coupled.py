@@ -194,7 +194,8 @@ def test_an_agenda_without_machine_states_is_learned_and_nothing_else_is_done_wi
         lambda: Episode(problem),
     ):  # fmt: skip
         with pytest.raises(
-            ConfigError, match="an agenda of 16 stages and has no machine states; only coupled learns it"
+            ConfigError,
+            match="an agenda of 16 stages with more than 1024 machine states, which are not listed; only coupled",
         ):
             ask()
     with pytest.raises(ConfigError, match="plan='exact': weighs all orders of up to 12 stages"):

@@ -80,7 +80,7 @@ def test_an_agenda_too_large_to_list_is_kept_as_it_was_written():
     thirty_two = " ".join(f"{x}{k}" for x in "abcdefgh" for k in range(1, 5))
     large = RewardMachine.parse(f"{FRAME}u0 -> done agenda {thirty_two} reward 1")
     problem = compile(GridMap.generate("4a4b4c4d4e4f4g4h", size=15, seed=1), large)
-    assert len(problem.states) == 32 and not problem.tour.is_shortest
+    assert len(problem.agenda.targets) == 32 and not problem.tour.is_shortest
 
 
 @pytest.mark.parametrize(

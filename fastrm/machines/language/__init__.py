@@ -1,6 +1,6 @@
 """How machines are written: expressions, and the text formats of whole machines. Nothing is ever executed."""
 
-from fastrm.machines.language.agendas import MAX_STAGES, Agenda
+from fastrm.machines.language.agendas import MAX_STAGES, MAX_STATES, Agenda
 from fastrm.machines.language.draft import Draft, Edge, describe
 from fastrm.machines.language.expressions import (
     FEATURES,
@@ -26,7 +26,7 @@ from fastrm.machines.language.parser import parse_guard, parse_reward
 from fastrm.machines.language.rationals import as_written, evaluate_exactly, may_round
 
 __all__ = [
-    "FEATURES", "MAX_STAGES", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression", "Feature",
-    "FeatureKind", "Guard", "Number", "Otherwise", "Proposition", "Truth", "Unary", "as_written", "constant",
+    "FEATURES", "MAX_STAGES", "MAX_STATES", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression",
+    "Feature", "FeatureKind", "Guard", "Number", "Otherwise", "Proposition", "Truth", "Unary", "as_written", "constant",
     "describe", "evaluate", "evaluate_exactly", "leaves", "may_round", "parse_guard", "parse_reward", "read", "write",
 ]  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from math import isinf, isnan
+from math import isinf, isnan, nan
 
 from fastrm.errors import printable
 from fastrm.exact import Guarantee
 from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
+from fastrm.machines.language import MAX_STATES
 from fastrm.pictures.map_views import starts_to_mark
 from fastrm.pictures.notebook.drawings import machine_svg, map_svg, score_svg
 from fastrm.pictures.panels import value_text
@@ -30,7 +31,9 @@ Facts = Iterable[tuple[str, object]]
 
 def problem_card(problem: Problem) -> str:
     """Show map, machines, and what is known of them without learning."""
-    lengths = ", ".join("none" if length >= FAR else f"{length:g} steps" for length in problem.shortest[:MOST_MACHINES])
+    tour = problem.tour if problem.agenda is not None else None
+    is_known = tour is None or tour.is_shortest
+    lengths = ", ".join(map(_steps, problem.shortest[:MOST_MACHINES] if is_known else [nan]))
     more = len(problem.machines) - MOST_MACHINES
     grid, several = layout_of(problem.terrain.world), len(problem.starts) > 1
     facts: list[tuple[str, object]] = [
@@ -38,8 +41,7 @@ def problem_card(problem: Problem) -> str:
         ("cells", len(problem.terrain.cells)),
         *([] if isinstance(problem.terrain.world, GridMap) else [("actions", ", ".join(problem.terrain.actions))]),
         ("machines", ", ".join(machine.name or machine.source for machine in problem.machines[:MOST_MACHINES])),
-        ("machine states", problem.tables.n_u),
-        ("events", len(problem.tables.reward)),
+        *_machine_states(problem),
         ("shortest path", lengths),
     ]
     facts += [("starts", starts_to_mark(problem.starts)[1] or len(problem.starts))] if several else []
@@ -48,6 +50,14 @@ def problem_card(problem: Problem) -> str:
     machines = [machine_svg(machine) or "" for machine in problem.machines[:MOST_MACHINES]]
     drawing = map_svg(grid, side=SIDE, starts=problem.starts) if grid else None
     return _card("Problem", drawing, "<br/>".join([*machines, _facts(facts)]))
+
+
+def _machine_states(problem: Problem) -> Facts:
+    """Return how many machine states and events there are, or that the states are too many to list."""
+    if problem.agenda is None:
+        return [("machine states", problem.tables.n_u), ("events", len(problem.tables.reward))]
+    states = f"more than {MAX_STATES}; only coupled learns it"
+    return [("stages", len(problem.agenda.targets)), ("machine states", states)]
 
 
 def run_card(run: Run) -> str:
@@ -113,7 +123,9 @@ def _score(score: float) -> str:
 
 
 def _steps(length: float | None) -> str:
-    return "does not complete the task" if length is None else "none" if length >= FAR else f"{length:g} steps"
+    if length is None:
+        return "does not complete the task"
+    return "not known" if isnan(length) else "none" if length >= FAR else f"{length:g} steps"
 
 
 def _text(value: object) -> str:

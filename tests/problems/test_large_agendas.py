@@ -1,0 +1,110 @@
+"""An agenda of more machine states than can be listed answers truly, or refuses in one line; only coupled learns it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fastrm
+from fastrm import ConfigError, GridMap, compile, env, pictures, problems, task, train
+from fastrm.learners import hrm_fixed_point, option_pairs
+
+LETTERS = "abcdefghijklmnopqr"
+REFUSAL = (
+    r"^this problem is an agenda of 12 stages with more than 1024 machine states, which are not listed; only coupled "
+    r"learns it, by fastrm.train\(problem, 'coupled'\) or the method coupled-bool of an experiment$"
+)
+TRUE = {
+    "agenda", "at", "changed", "from_start", "gamma", "grid", "machines", "n_actions", "nbytes", "number_of",
+    "potential", "profile", "room", "shortest", "slip", "source", "start", "starts", "terrain", "tour",
+}  # fmt: skip
+WITHOUT_STATES = {"tables", "ending", "example", "plain"}
+"""Arrays by machine state, which have none."""
+REFUSED = {
+    "states": lambda problem: problem.states,
+    "step": lambda problem: problem.step(0, 0, 0),
+    "steps_to_go": lambda problem: problem.steps_to_go,
+    "written": lambda problem: problem.written(0, 0),
+}
+PATH = [(7, 7), (7, 8)]
+ELSEWHERE = {
+    "solve": fastrm.solve, "guarantee": fastrm.guarantee, "check": fastrm.check, "optimal_arps": fastrm.optimal_arps,
+    "hrm_fixed_point": hrm_fixed_point, "option_pairs": option_pairs, "Episode": problems.Episode,
+    "retrace": lambda problem: list(problems.retrace(problem, PATH)),
+    "find_actions": lambda problem: problems.find_actions(problem, PATH),
+    "train qrm": lambda problem: train(problem, "qrm", steps=10),
+    "train hrm": lambda problem: train(problem, "hrm", steps=10),
+    "env": env.RewardMachineEnv, "vector env": lambda problem: env.RewardMachineVectorEnv(2, problem),
+    "explain": pictures.explain_page,
+    "draw": lambda problem: pictures.draw_learning(problem, train(problem, "coupled", steps=10)),
+    "visits": lambda problem: pictures.visits(problem, np.zeros((169, 12, 4)), 0.1, 100),
+    "episode": lambda problem: pictures.save_episode(problem, PATH, "x.gif"),
+}  # fmt: skip
+
+
+def agenda(n, **settings):
+    grid = GridMap.generate("".join(f"1{x}" for x in LETTERS[:n]), size=15, seed=3)
+    return compile(grid, task("{" + ",".join(LETTERS[:n]) + "}"), **settings)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return agenda(12)
+
+
+def test_every_member_is_known_to_be_true_or_refused(problem):
+    members = {name for name in dir(problem) if not name.startswith("_")}
+    members |= {field.name for field in dataclasses.fields(problem)}
+    assert members == TRUE | WITHOUT_STATES | set(REFUSED)
+
+
+@pytest.mark.parametrize("question", [*REFUSED.values(), *ELSEWHERE.values()], ids=[*REFUSED, *ELSEWHERE])
+def test_what_needs_machine_states_is_refused_in_one_line(problem, question):
+    with pytest.raises(ConfigError, match=REFUSAL):
+        question(problem)
+
+
+def test_no_array_has_a_machine_state_or_a_success(problem):
+    tables = problem.tables
+    assert tables.n_u == 0 and not tables.outcome.any() and not tables.reward.any() and not problem.plain.any()
+    assert problem.ending.shape == (1, 0) and problem.example.shape == (1,) and not tables.event.any()
+
+
+def test_what_it_says_of_itself_is_true(problem):
+    name = "{a,b,c,d,e,f,g,h,i,j,k,l} boolean on <1a1b1c1d1e1f1g1h1i1j1k1l size 15 seed 3>"
+    assert repr(problem) == f"<Problem {name}: 169 cells, 12 stages, more than 1024 machine states>"
+    assert repr(problem.changed(slip=0.25)).endswith("more than 1024 machine states, slip 0.25>")
+    assert problem.at(0.5) is problem and problem.from_start((7, 7)).starts == ((7, 7),)
+    card = problem._repr_html_()
+    assert "more than 1024" in card and "<td" in card and "events" not in card
+    assert f"{problem.shortest[0]} steps" in card
+
+
+def test_a_shortest_path_is_claimed_up_to_16_stages_only(problem, tmp_path):
+    assert problem.shortest == (problem.tour.length,) and problem.tour.is_shortest
+    run = train(problem, "coupled", steps=100, seed=0)
+    assert run.shortest == problem.shortest and run.states == ()
+    long = agenda(18)
+    message = rf"no shortest path of an agenda of 18 stages is known; problem.tour is a way of {long.tour.length} steps"
+    with pytest.raises(ConfigError, match=message):
+        long.shortest  # noqa: B018
+    run = train(long, "coupled", steps=100_000, seed=0)
+    assert np.isnan(run.shortest[0]) and not run.solved and run.unit == (1 / long.tour.length,)
+    assert f"<Run coupled seed 0: greedy {run.greedy_length}, shortest not known, score" in repr(run)
+    assert "not known" in long._repr_html_() and "not known" in run._repr_html_()
+    experiment = fastrm.Experiment(
+        name="long", setups=("".join(f"1{x}" for x in LETTERS),), size=15, tasks=("{" + ",".join(LETTERS) + "}",),
+        methods=("coupled-bool",), seeds=1, steps=1000, maps=1, learner=fastrm.LearnerConfig(tick=500),
+    )  # fmt: skip
+    results = fastrm.run(experiment, tmp_path / "long.h5")
+    assert results["shortest"].tolist() == [0] and results["solved"].tolist() == [0]  # 0 means missing
+
+
+def test_a_warm_start_asks_for_the_same_stages(problem):
+    run = train(problem, "coupled", steps=5000, seed=0)
+    again = train(problem, "coupled", steps=10, seed=1, warm_start=run, alpha=0.0)
+    assert np.array_equal(again.q, run.q)
+    grid = GridMap.generate("".join(f"1{x}" for x in LETTERS[:13]), size=15, seed=3)
+    other = [compile(grid, task("{" + ",".join(letters) + "}")) for letters in (LETTERS[:12], LETTERS[1:13])]
+    with pytest.raises(ConfigError, match=r"the run has values of the stages a, b, .*, and the problem has b, c, "):
+        train(other[1], "coupled", steps=10, warm_start=train(other[0], "coupled", steps=10))
