@@ -28,7 +28,7 @@ from fastrm.learners.pieces import (
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.learners.shaping import learned_rewards
-from fastrm.learners.warm_start import check_shape, check_warm_starts
+from fastrm.learners.warm_start import check_warm_starts, put_values
 from fastrm.problems import Problem, check_problem, mean_length
 from fastrm.schedules import GRID, final
 from fastrm.worlds import Cell
@@ -83,8 +83,7 @@ class Batch:
         log = blank_log(self.config, self.steps, len(self.problem.machines), len(self.seeds), room)
         self.state = State(agents, log, q, own)
         for i, values in enumerate(check_warm_starts(self.problem, self.learner, warm_start, len(self.seeds)) or ()):
-            check_shape(self.learner, self.values(i), values)
-            self.learner.put(self.problem, self.state, i, values)
+            put_values(self.problem, self.learner, self.state, i, values)
 
     def _settle(self) -> Setting:
         """Put together what stays the same."""

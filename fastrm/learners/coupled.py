@@ -19,7 +19,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.kernels import coupled, plans
 from fastrm.kernels.contracts import BLOCK, NOTHING, Columns, Draft, Pursuit, Setting, Span, State
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
@@ -81,6 +81,7 @@ class Coupled:
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Begin with columns that were learned, and the cells where they were completed."""
         own: Pursuit = state.own
+        check_cells("warm_start", values.more["cell"], own.cell.shape[1] - 1, len(problem.terrain.cells))
         put_columns(problem, state.q[i], values.q)
         own.cell[i, :-1], own.plans[i] = values.more["cell"], values.more.get("plans", 0)
 
@@ -99,6 +100,17 @@ def follow_columns(terrain: Terrain, agenda: Agenda, values: Values, per: Per, s
     gamma = float(values.more.get("gamma", 1.0))
     length, outcome = plans.follow(columns, s, values.q, gamma, cell, (choice[0], draft, leg[0]), path)
     return int(length), int(outcome)
+
+
+def check_cells(what: str, cells: object, n_k: int, n_s: int) -> None:
+    """Raise ConfigError unless `cells` has a cell for each of n_k columns, -1 where it is not known."""
+    if not (
+        isinstance(cells, np.ndarray)
+        and cells.dtype.kind in "iu"
+        and cells.shape == (n_k,)
+        and ((cells >= -1) & (cells < n_s)).all()
+    ):
+        raise ConfigError(f"{what}: cell: must be numbers of cells, or -1, for {n_k} columns, not {shown(cells)}")
 
 
 def is_planned(agenda: Agenda, config: LearnerConfig) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastrm.errors import ConfigError, shown
+from fastrm.kernels.contracts import State
 from fastrm.learners import registry
 from fastrm.learners.registry import Learner, Values
 from fastrm.learners.runs import Run
@@ -33,11 +34,33 @@ def check_warm_starts(problem: Problem, learner: Learner, given: object, n: int)
     return [_fitted(problem, learner, run) for run in runs]
 
 
-def check_shape(learner: Learner, wanted: Values, given: Values) -> None:
+def put_values(problem: Problem, learner: Learner, state: State, i: int, given: Values) -> None:
+    """Let run i begin with values; raise ConfigError unless they are numbers in the shape that the learner needs."""
+    wanted = learner.values(problem, state, i)
+    _check_shape(learner, wanted, given)
+    try:
+        learner.put(problem, state, i, given)
+    except KeyError as missing:
+        if missing.args[0] not in wanted.more:
+            raise
+        raise ConfigError(f"warm_start: the run lacks {missing}, with which {learner.name} begins") from None
+
+
+def check_numbers(what: str, name: str, array: object) -> None:
+    """Raise ConfigError unless `array` is an array of finite numbers; messages call it `name` of `what`."""
+    if not isinstance(array, np.ndarray | np.generic) or array.dtype.kind not in "fiu":
+        found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else shown(array)
+        raise ConfigError(f"{what}: {name}: must be an array of numbers, not {found}")
+    if not np.isfinite(array).all():
+        raise ConfigError(f"{what}: {name}: must be finite numbers, and {np.sum(~np.isfinite(array))} of them are not")
+
+
+def _check_shape(learner: Learner, wanted: Values, given: Values) -> None:
     """Refuse values of another shape than the learner begins with, as other settings may give them."""
     both = wanted.more.keys() & given.more.keys()
-    pairs = [(wanted.q, given.q), *((wanted.more[name], given.more[name]) for name in sorted(both))]
-    for mine, theirs in pairs:
+    pairs = [("q", wanted.q, given.q), *((name, wanted.more[name], given.more[name]) for name in sorted(both))]
+    for name, mine, theirs in pairs:
+        check_numbers("warm_start", name, theirs)
         if np.shape(mine) != np.shape(theirs):
             raise ConfigError(
                 f"warm_start: the run of {learner.name} has a table of shape {list(np.shape(theirs))}, and this one "
@@ -48,6 +71,9 @@ def check_shape(learner: Learner, wanted: Values, given: Values) -> None:
 def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:
     """Return what a run learned with the columns in the order of a problem's states."""
     cells, actions = problem.tables.next_s.shape
+    check_numbers("warm_start", "q", run.q)
+    if run.q.ndim != 3:
+        raise ConfigError(f"warm_start: q: must be an array by cell, column and action, not of {run.q.ndim} dimensions")
     if (run.q.shape[0], run.q.shape[2]) != (cells, actions):
         raise ConfigError(
             f"warm_start: the run has values of {run.q.shape[0]} cells and {run.q.shape[2]} actions, and the problem "

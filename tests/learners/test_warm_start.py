@@ -1,5 +1,7 @@
 """Warm starts: a run begins with what another has learned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,50 @@ def test_warm_starts_of_another_shape_are_refused_in_one_line():
         with pytest.raises(fastrm.ConfigError, match=message) as caught:
             fastrm.train(problem, algo, steps=10, warm_start=given)
         assert "\n" not in str(caught.value)
+
+
+def spoiled(array, value):
+    """Return a copy of an array with one entry replaced."""
+    copy = array.copy()
+    copy.flat[len(copy.flat) // 2] = value
+    return copy
+
+
+ODD_VALUES = {
+    "nan": lambda q: spoiled(q, np.nan), "inf": lambda q: spoiled(q, np.inf), "-inf": lambda q: spoiled(q, -np.inf),
+    "text": lambda q: q.astype(str), "objects": lambda q: q.astype(object), "complex": lambda q: q.astype(complex),
+    "truth values": lambda q: q > 0, "lists": lambda q: q.tolist(), "None": lambda q: None,
+    "too flat": lambda q: q[:, :, 0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD_VALUES.values(), ids=ODD_VALUES)
+@pytest.mark.parametrize("algo", ["qrm", "hrm", "double-q", "coupled"])
+def test_values_that_are_no_finite_numbers_are_refused_in_one_line(algo, odd):
+    source = fastrm.train(PROBLEM, algo, steps=100, optimum=[1.0])
+    spoiled_runs = [replace(source, q=odd(source.q))]
+    if "controller" in source.more and odd is not ODD_VALUES["too flat"]:
+        spoiled_runs.append(replace(source, more={**source.more, "controller": odd(source.controller)}))
+    for run in spoiled_runs:
+        with pytest.raises(fastrm.ConfigError, match=r"^warm_start: (q|controller): must be") as caught:
+            fastrm.train(PROBLEM, algo, steps=10, warm_start=run, optimum=[1.0])
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("algo", "more", "message"),
+    [
+        ("hrm", {}, "warm_start: the run lacks 'controller'"), ("coupled", {}, "warm_start: the run lacks 'cell'"),
+        ("coupled", {"cell": np.array([0, 10**6])}, r"warm_start: cell: must be numbers of cells, or -1"),
+        ("coupled", {"cell": np.array([-2, 0])}, "warm_start: cell: must be numbers of cells"),
+        ("coupled", {"cell": np.array([0.5, 0])}, "warm_start: cell: must be numbers of cells"),
+        ("coupled", {"cell": np.array([0])}, "has a table of shape"),
+    ],
+)  # fmt: skip
+def test_what_else_was_learned_must_be_there_and_make_sense(algo, more, message):
+    source = fastrm.train(PROBLEM, algo, steps=100, optimum=[1.0])
+    with pytest.raises(fastrm.ConfigError, match=message):
+        fastrm.train(PROBLEM, algo, steps=10, warm_start=replace(source, more=more), optimum=[1.0])
 
 
 def test_columns_of_coupled_by_type_do_not_fit_columns_by_object():
