@@ -11,9 +11,10 @@ from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels import distances
 from fastrm.kernels.contracts import FAR, SUCCESS
-from fastrm.learners.coupled import agenda_of, follow_columns, is_planned
+from fastrm.learners.coupled import agenda_of, check_cells, follow_columns, is_planned
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
+from fastrm.learners.warm_start import check_numbers
 from fastrm.machines import RewardMachine, task
 from fastrm.machines.language import Agenda
 from fastrm.problems import MOST_TOURED, Per, Problem, Terrain, find_tour, objects_of_columns
@@ -100,6 +101,13 @@ def _chosen(problem: Problem, learned: Agenda, wanted: Agenda, run: Run) -> Valu
         tuple(cells): k for k, (_, cells) in enumerate(objects_of_columns(problem.terrain, learned, run.config.per))
     }
     columns = objects_of_columns(problem.terrain, wanted, run.config.per)
+    check_numbers("run", "q", run.q)
+    shape = [len(problem.terrain.cells), len(known), problem.n_actions]
+    if list(run.q.shape) != shape:
+        raise ConfigError(f"run: q: has the shape {list(run.q.shape)}, and its problem needs {shape}")
+    if "cell" not in run.more:
+        raise ConfigError("run: lacks 'cell', where its columns were completed")
+    check_cells("run", run.more["cell"], len(known), shape[0])
     old = np.array([known[tuple(cells)] for _, cells in columns])
     more = {"cell": run.more["cell"][old], "stage": np.array([i for i, _ in columns])}
     plan = "auto" if run.config.plan == "exact" else run.config.plan  # the other task may have more stages

@@ -1,11 +1,23 @@
 """Coupled learning: equal to its oracle to the bit, to CRM with one stage, and right where the theorem says so."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, GridMap, compile, compose, guarantee, solve, task, train, train_many
+from fastrm import (
+    ConfigError,
+    GridMap,
+    LearnerConfig,
+    compile,
+    compose,
+    guarantee,
+    solve,
+    task,
+    train,
+    train_many,
+)
 from fastrm.bench.measure.kernels import oracle_spec
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Batch, true_columns
@@ -180,6 +192,27 @@ def test_what_cannot_be_composed_is_refused_in_one_line(algo, text, message):
     problem = compile(GridMap.generate("1a1b", size=9, seed=1), task("{a,b}"))
     with pytest.raises(ConfigError, match=message):
         compose(train(problem, algo, steps=10), text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"q": None}, r"^run: q: must be an array of numbers, not None$"),
+        ({"q": "all"}, "run: q: must be an array of numbers"), ({"q": np.zeros((3, 2, 4))}, r"run: q: has the shape"),
+        ({"q": np.full((49, 3, 4), np.nan)}, "run: q: must be finite numbers"),
+        ({"q": np.zeros((49, 2, 4))}, r"run: q: has the shape \[49, 2, 4\], and its problem needs \[49, 3, 4\]"),
+        ({"more": {}}, "run: lacks 'cell'"), ({"more": {"cell": np.array([0, 1])}}, "run: cell: must be numbers of"),
+        ({"more": {"cell": np.array([0, 1, 49])}}, "run: cell: must be numbers of cells, or -1, for 3 columns"),
+        ({"config": LearnerConfig(per="type")}, "run: q: has the shape"),
+        ({"problem": None}, "must be a run of coupled"),
+    ],
+)  # fmt: skip
+def test_columns_that_are_no_columns_are_refused_in_one_line(changes, message):
+    problem = compile(GridMap.generate("2a1b", size=9, seed=1), task("{a,b}"))
+    run = train(problem, "coupled", steps=100, optimum=[1.0])
+    with pytest.raises(ConfigError, match=message) as caught:
+        compose(replace(run, **changes), "a-b")
+    assert "\n" not in str(caught.value)
 
 
 def test_an_agenda_without_machine_states_is_learned_and_nothing_else_is_done_with_it():
