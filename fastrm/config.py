@@ -83,6 +83,10 @@ PROFILES = {
 }
 
 
+class NotGiven(int):
+    """A default that a world may replace with its own; a number that was given is kept, even if it is the same."""
+
+
 RATES = ("alpha", "epsilon", "controller_alpha")
 """Settings that may follow a schedule."""
 
@@ -113,8 +117,8 @@ class LearnerConfig:
     """Probability of a random action (or option); a number or a schedule. The unit of the score uses its last value."""
     q_init: float = 2.0
     """Initial value of every table entry."""
-    episode_limit: int = 1000
-    """Steps after which an episode is cut off."""
+    episode_limit: int = NotGiven(1000)
+    """Steps after which an episode is cut off; 600 on Water world, if it is not given."""
     tick: int | Literal["log"] = 10_000
     """Steps between two rows of the log; ``"log"`` for rows at 1 000, 2 000, 5 000, 10 000, ... and the last step."""
     window: int | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
-from fastrm.config import LearnerConfig
+from fastrm.config import LearnerConfig, NotGiven
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit
 from fastrm.kernels import linear, rng
@@ -213,7 +213,7 @@ def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: in
     """Return the settings; what is not given is what was found to learn well here."""
     check_settings(config, settings, ("features", "starts"))
     usual = LearnerConfig(alpha=f"linear(0.5, 0.1, {steps})", q_init=0.03, episode_limit=WATER_LIMIT)
-    if config is not None and config.episode_limit == LearnerConfig().episode_limit:  # that of maps, left as it is
+    if config is not None and isinstance(config.episode_limit, NotGiven):
         config = replace(config, episode_limit=WATER_LIMIT)
     chosen = replace(config or usual, **settings)
     if chosen.episode_limit > WATER_LIMIT:

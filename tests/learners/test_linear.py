@@ -1,12 +1,15 @@
 """Linear QRM and CRM on Water world equal their oracle to the bit, learn, and refuse what they cannot do."""
 
+import json
+import pickle
 import re
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import fastrm
-from fastrm import FastrmError, RewardMachine, WaterWorld
+from fastrm import ConfigError, FastrmError, LearnerConfig, RewardMachine, WaterWorld
 from fastrm.learners.linear import WaterLearner
 from fastrm.worlds import Ball
 
@@ -109,7 +112,31 @@ def test_a_problem_without_fewest_steps_is_refused_before_the_run():
         WaterLearner(problem, "crm", steps=1000, optimum=[1.0])
 
 
-def test_the_limit_of_water_world_stands_in_for_the_one_of_maps():
+@pytest.mark.parametrize("config", [None, LearnerConfig(tick=100), replace(LearnerConfig(), gamma=0.5)])
+def test_a_limit_that_is_not_given_is_that_of_water_world(config):
     problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
-    for config in (None, fastrm.LearnerConfig(tick=100)):
-        assert fastrm.train(problem, "crm", steps=100, config=config).config.episode_limit == 600
+    assert fastrm.train(problem, "crm", steps=100, config=config).config.episode_limit == 600
+
+
+@pytest.mark.parametrize("limit", [1000, 601, np.int64(1000)])
+def test_a_limit_that_is_given_is_kept_or_refused(limit):
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    with pytest.raises(ConfigError, match=f"episode_limit={limit}: on Water world it must be at most 600"):
+        fastrm.train(problem, "crm", steps=100, config=LearnerConfig(episode_limit=limit))
+    run = fastrm.train(problem, "crm", steps=100, config=LearnerConfig(episode_limit=limit), episode_limit=50)
+    assert run.config.episode_limit == 50
+
+
+def test_a_config_that_is_given_is_kept_whole():
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    for given in (LearnerConfig(), LearnerConfig(alpha=0.3, gamma=0.8, epsilon=0.2, q_init=0.5, tick=50, window=7)):
+        run = fastrm.train(problem, "crm", steps=100, config=given)
+        assert run.config == replace(given, episode_limit=600)
+
+
+def test_a_limit_that_is_not_given_is_stored_as_a_number_and_stays_not_given():
+    assert json.dumps(asdict(LearnerConfig())["episode_limit"]) == str(LearnerConfig().episode_limit) == "1000"
+    assert LearnerConfig() == LearnerConfig(episode_limit=1000) and hash(LearnerConfig()) == hash(LearnerConfig())
+    again = pickle.loads(pickle.dumps(LearnerConfig()))  # noqa: S301
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    assert fastrm.train(problem, "crm", steps=100, config=again).config.episode_limit == 600
