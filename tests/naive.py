@@ -577,8 +577,10 @@ class ExpectedSARSA(QRM):
 
     def best(self, s, row):
         epsilon = math.floor(self.epsilon * 2**32) / 2**32
-        values = [self.value(s, row, a) for a in self.actions]
-        return epsilon * (sum(values) / len(values)) + (1 - epsilon) * max(values)
+        values, total = [self.value(s, row, a) for a in self.actions], 0.0
+        for value in values:  # the built-in sum of Python 3.12 compensates for rounding
+            total += value
+        return epsilon * (total / len(values)) + (1 - epsilon) * max(values)
 
 
 class DoubleQ(QRM):
