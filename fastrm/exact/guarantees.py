@@ -18,10 +18,10 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.exact import thresholds
 from fastrm.exact.solve import Solution, solve, solve_near
-from fastrm.exact.values import check_request, refuse_slip
+from fastrm.exact.values import action_mask, check_request, refuse_slip
 from fastrm.exact.water import WaterGuarantee, guarantee_water
 from fastrm.kernels import search
-from fastrm.kernels.contracts import FAR, MASK
+from fastrm.kernels.contracts import FAR
 from fastrm.problems import Problem, WaterProblem, distances
 from fastrm.worlds import Cell
 
@@ -193,7 +193,7 @@ def guarantee(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int 
     else:
         verdict = f"detour (+{length - goal} step{'s' if length - goal > 1 else ''})"
     if gamma == 1:  # not every action that keeps the value earns it
-        ways = np.left_shift(1, solution.policy).astype(MASK)
+        ways = action_mask(solution.policy)
     elif verdict.startswith("detour"):
         search.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
         ways &= solution.optimal

@@ -20,6 +20,7 @@ from fastrm.exact.paths import follow
 from fastrm.exact.ties import Written, settle, settle_by_steps
 from fastrm.exact.values import (
     LONGEST,
+    action_mask,
     check_request,
     expected_values,
     highest_action,
@@ -95,13 +96,8 @@ class Solution:
         """
         if self.tables.starts.size == 1:
             return len(self.pairs[0]) - 1 if self.pairs[2] else None
-        steps = distances(self.tables, self._chosen)[self.tables.starts, self.first_u]
+        steps = distances(self.tables, action_mask(self.policy))[self.tables.starts, self.first_u]
         return mean_length(steps.tolist()) if steps.max() < FAR else None
-
-    @property
-    def _chosen(self) -> Array:
-        """The actions of the policy as masks."""
-        return np.left_shift(1, self.policy).astype(MASK)
 
     @property
     def shortest(self) -> float:
@@ -190,7 +186,7 @@ class Solution:
         """Push the distribution over pairs forward in time; see `arrival.arrival`."""
         check_number("epsilon", epsilon, 0, 1)
         is_certain = epsilon == self.problem.slip == 0  # then a loop never ends, and is left out
-        to_end = distances(self.tables, self._chosen if is_certain else None, any_end=True)
+        to_end = distances(self.tables, action_mask(self.policy) if is_certain else None, any_end=True)
         mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
         busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
         found = arrival.arrival(

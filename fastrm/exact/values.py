@@ -121,6 +121,12 @@ def highest_action(mask: Array) -> Array:
     return actions
 
 
+def action_mask(policy: Array) -> Array:
+    """Return every action as a mask with its bit alone."""
+    masks: Array = np.left_shift(MASK(1), policy.astype(MASK))
+    return masks
+
+
 def task_reward(tables: Tables) -> Array:
     """Return the rewards of the Boolean twin: 1 for success, else 0."""
     twin: Array = (tables.outcome == SUCCESS).astype(np.float64)

@@ -1,0 +1,52 @@
+"""Exact answers on worlds given by tables: up to sixteen actions, labels of moves, several starts."""
+
+import numpy as np
+import pytest
+
+import fastrm
+from fastrm.exact.values import action_mask, highest_action
+
+GOLD = "start u\nsuccess done\nu -> done when gold reward 1\nu -> u otherwise reward 0\n"
+
+
+def table(next_s, labels, text=GOLD, start=0):
+    return fastrm.compile(fastrm.TableWorld(next_s, labels, start), fastrm.RewardMachine.parse(text))
+
+
+def ring(n_actions, start):
+    """Return a ring of five cells on which only the last action leads on; gold lies on the last cell."""
+    return table([[s] * (n_actions - 1) + [(s + 1) % 5] for s in range(5)], {4: "gold"}, start=start)
+
+
+def test_every_action_of_sixteen_has_its_own_bit():
+    policy = np.arange(16, dtype=np.int8)
+    assert action_mask(policy).tolist() == [2**a for a in range(16)]
+    assert highest_action(action_mask(policy)).tolist() == policy.tolist()
+
+
+@pytest.mark.parametrize("n_actions", range(7, 17))
+def test_the_last_of_many_actions_leads_to_the_goal(n_actions):
+    """Four steps from cell 0, three from cell 1."""
+    best = fastrm.solve(ring(n_actions, [0, 1]))
+    assert best.length == best.shortest == best.expected_length() == 3.5
+    assert best.success_probability() == 1
+    assert fastrm.optimal_arps(ring(n_actions, 0), epsilon=0.0) == (0.25,)
+
+
+def test_a_policy_of_nine_actions_that_never_finishes_has_no_length():
+    """Action 7 stays and pays for ever, action 8 finishes."""
+    text = "start u\nsuccess done\nu -> done when gold reward 1\nu -> u when toll & !gold reward 1\n"
+    labels = {(s, a): name for s in range(2) for a, name in ((7, "toll"), (8, "gold"))}
+    best = fastrm.solve(table([[s] * 9 for s in range(2)], labels, text + "u -> u otherwise", start=[0, 1]))
+    assert best.policy.tolist() == [[7], [7]]
+    assert best.length is None and best.success_probability() == 0
+
+
+def test_learners_that_never_explore_take_nine_actions():
+    assert fastrm.train(ring(9, 0), "qrm", steps=5000, epsilon=0.0).greedy_length == 4
+
+
+def test_the_witness_at_gamma_1_follows_the_ninth_action():
+    """Without a discount, waiting keeps the value; the policy heads for the end by the last action."""
+    answer = fastrm.guarantee(ring(9, 0), 1.0)
+    assert answer.witness.path == (0, 1, 2, 3, 4) and not answer.witness.loop
