@@ -141,6 +141,11 @@ def _compile_large(
         raise MachineError(
             f"{machine.source}: an agenda of more than 1024 machine states is learned by itself; give one"
         )
+    if not isinstance(grid, GridMap):
+        raise MachineError(
+            f"{machine.source}: an agenda of more than 1024 machine states is learned on maps, and {grid.source} is a "
+            "world of another shape; take fewer stages"
+        )
     text = "start u0\nsuccess done\nu0 -> done when {} reward 1\nu0 -> u0 otherwise\n"
     parts = [
         RewardMachine.parse(text.format(target), f"{machine.source}, {target}") for target in machine.large.targets

@@ -187,10 +187,13 @@ class Problem:
     def tour(self) -> Tour | None:
         """A way from object to object that completes the (first) task, None where that is more than visits.
 
+        It is sought on maps, where moves can be taken back, and None in worlds of other shapes.
         It is a shortest one up to 16 stages (Held and Karp); beyond that it always goes to the nearest object.
         """
         agenda = self.machines[0].agenda
-        return None if agenda is None else find_tour(self.terrain, agenda, len(agenda.targets) <= MOST_TOURED)
+        if agenda is None or not isinstance(self.terrain.world, GridMap):
+            return None
+        return find_tour(self.terrain, agenda, len(agenda.targets) <= MOST_TOURED)
 
     @cached_property
     def shortest(self) -> tuple[float, ...]:
