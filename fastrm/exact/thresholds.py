@@ -23,7 +23,6 @@ Only the ratio of the terminal reward to all others matters, so the rewards on t
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -104,9 +103,9 @@ def _tie(problem: Problem, gamma: Fraction, pair: Pair, fewest: int, policy: Arr
     path, loop, succeeds = follow(problem, policy, pair)
     if succeeds and len(path) - 1 <= fewest:
         return None
-    rest, steps = _rest_of_return(problem, path, loop, gamma)
-    direct, _ = _rest_of_return(problem, follow(problem, shortest, pair)[0], None, gamma)
-    return (rest - direct) / (gamma ** (fewest - 1) - (gamma ** (steps - 1) if succeeds else 0))
+    rest = _rest_of_return(problem, policy, path, loop, gamma)
+    direct = _rest_of_return(problem, shortest, follow(problem, shortest, pair)[0], None, gamma)
+    return (rest - direct) / (gamma ** (fewest - 1) - (gamma ** (len(path) - 2) if succeeds else 0))
 
 
 def as_float(value: Fraction | float) -> float:
@@ -186,11 +185,12 @@ def best_shortest_paths(problem: Problem, reward: Array, gamma: float) -> tuple[
     return value, policy
 
 
-def _rest_of_return(problem: Problem, path: Sequence[Pair], loop: int | None, gamma: Fraction) -> tuple[Fraction, int]:
-    """Return what a path earns beside the terminal reward, and its length."""
-    visited = list(path) if loop is None else [*path, path[loop]]
-    paid = []
-    for (s, u), there in itertools.pairwise(visited):
-        steps = [taken for a in range(problem.n_actions) if (taken := problem.step(s, u, a))[:2] == there]
-        paid.append(max(Fraction(0) if taken.is_success else problem.written(taken.event, u) for taken in steps))
-    return path_return(paid, loop, gamma), len(paid)
+def _rest_of_return(
+    problem: Problem, policy: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
+) -> Fraction:
+    """Return what a policy's path earns beside the terminal reward; pairs alone do not tell what its moves pay."""
+    tables, paid = problem.tables, []
+    for s, u in path if loop is not None else path[:-1]:
+        event = int(tables.event[s, policy[s, u]])
+        paid.append(Fraction(0) if tables.outcome[event, u] == SUCCESS else problem.written(event, u))
+    return path_return(paid, loop, gamma)

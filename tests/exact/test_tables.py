@@ -50,3 +50,21 @@ def test_the_witness_at_gamma_1_follows_the_ninth_action():
     """Without a discount, waiting keeps the value; the policy heads for the end by the last action."""
     answer = fastrm.guarantee(ring(9, 0), 1.0)
     assert answer.witness.path == (0, 1, 2, 3, 4) and not answer.witness.loop
+
+
+@pytest.mark.parametrize(
+    ("reward", "verdict"),
+    [(5, "ends in failure"), (6.9, "ends in failure"), (7.1, "shortest"), (-2, "ends in failure")],
+)
+def test_the_critical_reward_tells_apart_moves_between_the_same_cells(reward, verdict):
+    """Both actions stay in the cell and end the episode: action 0 finds gold, action 1 gives up and is paid 7."""
+    text = f"start u\nsuccess done\nfailure lost\nu -> done when gold reward {reward}\nu -> lost otherwise reward 7\n"
+    answer = fastrm.guarantee(table([[0, 0]], {(0, 0): "gold"}, text))
+    assert (answer.verdict, answer.critical_reward) == (verdict, 7)
+
+
+def test_the_critical_reward_of_a_toll_on_one_of_two_moves_that_stay():
+    """Action 0 stays for nothing, action 1 is paid 3 for ever, which returns 30 at gamma 0.9; action 2 finds gold."""
+    text = "start u\nsuccess done\nu -> done when gold reward 10\nu -> u when toll & !gold reward 3\nu -> u otherwise\n"
+    answer = fastrm.guarantee(table([[0, 0, 1], [1, 1, 1]], {(0, 1): "toll", (0, 2): "gold"}, text))
+    assert (answer.verdict, answer.critical_reward) == ("never finishes", 30)
