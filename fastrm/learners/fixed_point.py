@@ -31,10 +31,10 @@ from fastrm.exact import (
     value_and_policy,
 )
 from fastrm.kernels import values
-from fastrm.kernels.contracts import MASK
+from fastrm.kernels.contracts import FAILURE, LIVE, MASK, SUCCESS
 from fastrm.learners.hrm import build_options
 from fastrm.learners.shaping import learned_rewards
-from fastrm.problems import Problem, mean_length, retrace
+from fastrm.problems import Problem, mean_length
 from fastrm.worlds import Cell
 
 _ROUNDS = 100_000
@@ -67,12 +67,8 @@ class HrmFixedPoint:
     """Discount factor."""
     machine: int = 0
     """Which machine of a multi-task problem."""
-
-    @cached_property
-    def fails(self) -> bool:
-        """Whether the path ends in a failure; a path that neither does nor completes the task is a loop."""
-        *_, last = retrace(self.problem, self.path, self.machine)
-        return self.length is None and last.state == self.problem.tables.n_u
+    fails: bool = False
+    """Whether the path ends in a failure; a path that neither does nor completes the task is a loop."""
 
     @cached_property
     def optimum(self) -> Solution:
@@ -107,7 +103,7 @@ class _Outcome(NamedTuple):
     gain: float
     discount: float
     then: tuple[int, int] | None  # cell and machine state, None for the end or an option that never ends
-    succeeds: bool
+    outcome: int  # LIVE for an option that never ends too
 
 
 def hrm_fixed_point(
@@ -188,12 +184,13 @@ def hrm_fixed_point(
     walks = [_walk(known, value, start) for start in starts]
     return HrmFixedPoint(
         path=problem.terrain.cells_of(walks[0][0]),
-        length=mean_length([len(cells) - 1 for cells, _ in walks]) if all(done for _, done in walks) else None,
+        length=mean_length([len(cells) - 1 for cells, _ in walks]) if all(o == SUCCESS for _, o in walks) else None,
         value=sum(value[start] for start in starts) / len(starts),
         shortest=problem.shortest[machine],
         problem=problem,
         gamma=gamma,
         machine=machine,
+        fails=walks[0][1] == FAILURE,
     )
 
 
@@ -212,21 +209,21 @@ def _play(problem: Problem, policy: np.ndarray, s: int, u: int, gamma: float) ->
         prefix = sum(gamma**k * reward for k, reward in enumerate(paid[:loop]))
         around = sum(gamma**k * reward for k, reward in enumerate(paid[loop:]))
         gain = prefix + gamma**loop * around / (1 - gamma ** (len(paid) - loop))
-        return _Outcome(tuple(cells), gain, 0.0, None, False)
+        return _Outcome(tuple(cells), gain, 0.0, None, LIVE)
     then = (cells[-1], last.u) if last.is_live else None
-    return _Outcome(tuple(cells), gain, discount, then, last.is_success)
+    return _Outcome(tuple(cells), gain, discount, then, last.outcome)
 
 
 def _walk(
     known: dict[tuple[int, int], list[_Outcome]], value: dict[tuple[int, int], float], start: tuple[int, int]
-) -> tuple[list[int], bool]:
-    """Follow the best options from the start; return the cells and whether the task is completed."""
+) -> tuple[list[int], int]:
+    """Follow the best options from the start; return the cells and the outcome, LIVE for a loop."""
     pair: tuple[int, int] | None = start
-    cells, seen, succeeds = [start[0]], set(), False
+    cells, seen, ends = [start[0]], set(), LIVE
     while pair is not None and pair not in seen:
         seen.add(pair)
         returns = [(_return(outcome, value), o) for o, outcome in enumerate(known[pair])]
         outcome = known[pair][max(returns)[1]]
         cells += outcome.cells[1:]
-        pair, succeeds = outcome.then, outcome.succeeds
-    return cells, succeeds and pair is None
+        pair, ends = outcome.then, outcome.outcome
+    return cells, ends

@@ -7,6 +7,7 @@ import pytest
 from fastrm import (
     GridMap,
     RewardMachine,
+    TableWorld,
     compile,
     hrm_fixed_point,
     train,
@@ -38,3 +39,13 @@ def test_hrm_s_fixed_point_is_optimal_where_the_machine_has_one_option_and_one_t
     for seed in range(5):
         problem = compile(GridMap.generate("1a1b1c", size=11, seed=seed), RewardMachine.sequence("a-b-c"))
         assert hrm_fixed_point(problem).regret == pytest.approx(0, abs=1e-12)
+
+
+def test_a_loop_is_told_from_a_failure_in_the_same_cell():
+    """One cell: action 0 finds gold, action 1 quits and fails, action 2 stays and is paid for ever."""
+    text = "start u\nsuccess done\nfailure lost\nu -> done when gold\nu -> lost when quit & !gold reward {}\n"
+    world = TableWorld([[0, 0, 0]], {(0, 0): "gold", (0, 1): "quit"})
+    for paid, fails in ((-5, False), (50, True)):
+        machine = RewardMachine.parse(text.format(paid) + "u -> u otherwise reward 1\n")
+        bound = hrm_fixed_point(compile(world, machine))
+        assert (bound.path, bound.length, bound.fails) == ((0, 0), None, fails)
