@@ -102,7 +102,8 @@ class Guarantee:
     def critical_scale(self) -> float | None:
         """Factor by which all rewards on the way may grow before the optimum leaves the shortest paths.
 
-        None where no factor keeps it there, or where the terminal reward is not one constant.
+        It is 0 where none keeps it there. None where larger factors would bring it there, or where the terminal reward
+        is not one constant.
         """
         return thresholds.critical_scale(self.solution.problem, self.solution.machine, self.critical_reward)
 

@@ -117,12 +117,11 @@ def as_float(value: Fraction | float) -> float:
 
 
 def critical_scale(problem: Problem, machine: int, critical: float) -> float | None:
-    """Return the factor by which the rewards on the way may grow; None where there is none."""
+    """Return the factor by which the rewards on the way may grow; None where there is no largest one."""
     task = problem.machines[machine]
-    paid = [constant(e.reward) for e in task.edges if e.target in task.success]
-    if any(reward is None for reward in paid):
+    paid = {constant(e.reward) for e in task.edges if e.target in task.success}
+    if len(paid) != 1 or (terminal := paid.pop()) is None:
         return None
-    terminal = min(reward for reward in paid if reward is not None)
     if critical > 0:
         return max(terminal, 0.0) / critical
     return math.inf if terminal > critical else None

@@ -68,3 +68,14 @@ def test_the_critical_reward_of_a_toll_on_one_of_two_moves_that_stay():
     text = "start u\nsuccess done\nu -> done when gold reward 10\nu -> u when toll & !gold reward 3\nu -> u otherwise\n"
     answer = fastrm.guarantee(table([[0, 0, 1], [1, 1, 1]], {(0, 1): "toll", (0, 2): "gold"}, text))
     assert (answer.verdict, answer.critical_reward) == ("never finishes", 30)
+
+
+def test_no_step_reward_is_the_largest_where_successes_pay_differently():
+    """The far success pays 1000 and the near one 40: the optimum takes no shortest path, however little a step pays."""
+    text = (
+        "start u\nsuccess done\nu -> done when near reward 40\nu -> done when far reward 1000\nu -> u otherwise reward"
+    )
+    for paid in ("0.001", "1"):
+        answer = fastrm.guarantee(table([[0, 1], [1, 2], [2, 2]], {(0, 0): "near", (1, 1): "far"}, f"{text} {paid}"))
+        assert answer.verdict == "detour (+1 step)"
+        assert answer.critical_reward > 0 and answer.critical_scale is answer.critical_step_reward is None
