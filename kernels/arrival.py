@@ -34,8 +34,8 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
     only stretches that were reached are; what is less probable than `_NEVER` is dropped. `mass` and `gained` float64
     [2, n_s * n_cols] and `busy` uint8 [2, stretches] are zeros and left as such, but for what had not ended.
 
-    Also returns what the mass that had not ended or was dropped could at most have added, the probability of success,
-    and the sum of t P(success at t).
+    Also returns the mass that had not ended, one that was dropped counting once for every step, the steps that were
+    made, the probability of success, and the sum of t P(success at t).
     """
     n_cols, n_stretches = worth.shape[1], busy.shape[1]
     for s in tables.starts:
@@ -78,7 +78,7 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
                         gained[then, y] += brings
                         busy[then, y // STRETCH] = 1
                         left += arrives
-    return total, left / (t + 1) + dropped, success, steps
+    return total, left + dropped * (t + 1), t, success, steps
 
 
 @jit

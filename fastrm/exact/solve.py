@@ -30,7 +30,7 @@ from fastrm.exact.values import (
 )
 from fastrm.exact.water import WaterSolution, solve_water
 from fastrm.kernels import arrival, search, values
-from fastrm.kernels.contracts import FAR, MASK, Tables
+from fastrm.kernels.contracts import FAR, LIVE, MASK, Tables
 from fastrm.machines.language import as_written
 from fastrm.problems import Problem, WaterProblem, distances, mean_length
 from fastrm.worlds import Cell
@@ -129,11 +129,14 @@ class Solution:
         worth = self.tables.reward if own else task_reward(self.tables)
         if horizon is not None:
             check_whole("horizon", horizon, 1, 2**31)
-        total, missing, _, _ = self._play(epsilon, worth, horizon or LONGEST)
-        if horizon is None and missing * np.abs(worth).max() > 1e-6 * abs(total):
+        total, left, t, _, _ = self._play(epsilon, worth, horizon or LONGEST)
+        mine = [column for column, (number, _) in enumerate(self.problem.states) if number == self.machine]
+        size, goes_on = np.abs(worth[:, mine]), self.tables.outcome[:, mine] == LIVE
+        at_most = size[goes_on].max(initial=0.0) + size[~goes_on].max() / (t + 1)  # per step of an episode that goes on
+        if horizon is None and left * at_most > 1e-6 * abs(total):
             raise ConfigError(
-                f"the policy hardly ever ends an episode ({missing * LONGEST:.2g} of all last {LONGEST} steps), so "
-                "its reward per step is not known; give a horizon"
+                f"the policy hardly ever ends an episode ({left:.2g} of all last {t} steps), so its reward per step is "
+                "not known; give a horizon"
             )
         return total
 
@@ -170,19 +173,21 @@ class Solution:
     def success_probability(self, epsilon: float = 0.0, horizon: int = LONGEST) -> float:
         """Return the probability that an episode played epsilon-greedily completes the task within `horizon` steps."""
         check_whole("horizon", horizon, 1, 2**31)
-        return self._play(epsilon, task_reward(self.tables), horizon)[2]
+        return self._play(epsilon, task_reward(self.tables), horizon, 1e-18)[3]
 
     def expected_length(self, epsilon: float = 0.0) -> float:
         """Return the expected steps of the episodes, played epsilon-greedily, that complete the task; or inf."""
-        _, missing, success, steps = self._play(epsilon, task_reward(self.tables), LONGEST)
-        if missing > 1e-12:
+        _, left, t, success, steps = self._play(epsilon, task_reward(self.tables), LONGEST, 1e-18)
+        if left > 1e-12 and left * (t + 1) > 1e-6 * steps:
             raise ConfigError(
-                f"the policy hardly ever ends an episode ({missing * LONGEST:.2g} of all last {LONGEST} steps), so "
-                "its expected length is not known"
+                f"the policy hardly ever ends an episode ({left:.2g} of all last {t} steps), so its expected length is "
+                "not known"
             )
         return steps / success if success > 0 else math.inf
 
-    def _play(self, epsilon: float, worth: Array, horizon: int) -> tuple[float, float, float, float]:
+    def _play(
+        self, epsilon: float, worth: Array, horizon: int, tolerance: float = 1e-13
+    ) -> tuple[float, float, int, float, float]:
         """Push the distribution over pairs forward in time; see `arrival.arrival`."""
         check_number("epsilon", epsilon, 0, 1)
         is_certain = epsilon == self.problem.slip == 0  # then a loop never ends, and is left out
@@ -190,11 +195,11 @@ class Solution:
         mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
         busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
         found = arrival.arrival(
-            self.tables, read_only(worth), self.policy, self.first_u, float(epsilon), self.problem.slip, horizon, 1e-13,
-            to_end, mass, gained, busy,
+            self.tables, read_only(worth), self.policy, self.first_u, float(epsilon), self.problem.slip, horizon,
+            tolerance, to_end, mass, gained, busy,
         )  # fmt: skip
-        total, missing, success, steps = map(float, found)
-        return total, missing, success, steps
+        total, left, t, success, steps = found
+        return float(total), float(left), int(t), float(success), float(steps)
 
 
 @overload

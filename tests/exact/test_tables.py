@@ -1,5 +1,7 @@
 """Exact answers on worlds given by tables: up to sixteen actions, labels of moves, several starts."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,22 @@ def test_no_step_reward_is_the_largest_where_successes_pay_differently():
         answer = fastrm.guarantee(table([[0, 1], [1, 2], [2, 2]], {(0, 0): "near", (1, 1): "far"}, f"{text} {paid}"))
         assert answer.verdict == "detour (+1 step)"
         assert answer.critical_reward > 0 and answer.critical_scale is answer.critical_step_reward is None
+
+
+WAIT = "score own\nstart u\nsuccess done\nu -> done when gold reward 0\nu -> u otherwise reward 1"
+
+
+def test_the_reward_per_step_of_episodes_that_go_on_after_100_000_steps_is_refused():
+    """The policy waits and is paid 1 a step; an episode ends with probability 3e-5 a step, so 5 % go on for longer."""
+    best = fastrm.solve(table([[0, 0]], {(0, 1): "gold"}, WAIT))
+    with pytest.raises(fastrm.ConfigError, match=r"hardly ever ends an episode \(0\.05 of all last 100000 steps\)"):
+        best.arps(6e-5)
+    p = 0.05 / 2  # what an end at step T is worth is (T - 1) / T, and the mean of 1 / T is p ln(1 / p) / (1 - p)
+    assert best.arps(0.05) == pytest.approx(1 + p * math.log(p) / (1 - p), rel=1e-9)
+
+
+def test_expected_lengths_are_known_to_many_digits():
+    """Success comes with probability epsilon / 2 a step, so after 2 / epsilon steps in the mean."""
+    best = fastrm.solve(table([[0, 0]], {(0, 1): "gold"}, WAIT))
+    assert best.expected_length(0.01) == pytest.approx(200, rel=1e-12)
+    assert best.success_probability(0.01) == pytest.approx(1, abs=1e-12)
