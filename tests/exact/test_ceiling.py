@@ -12,10 +12,10 @@ from fastrm.exact import score_ceiling
 from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 
 import naive
-from brute_force import corridor
 from machine_specs import machine_text
 from random_problems import machines, maps
 from sizes import either
+from small_problems import corridor
 
 PROBLEMS = either(200, 25)
 LIMIT, EPSILON = 200, 0.1

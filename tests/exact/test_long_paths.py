@@ -12,7 +12,7 @@ from fastrm import (
     guarantee,
 )
 
-from brute_force import corridor
+from small_problems import corridor
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from fastrm import (
 )
 from fastrm.machines.reward_kinds import PAPER_KINDS
 
-from brute_force import corridor
+from small_problems import corridor
 
 ROOT = Path(__file__).parents[2]
 

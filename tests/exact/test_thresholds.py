@@ -18,8 +18,8 @@ from fastrm import (
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines.language import Number
 
-from brute_force import with_terminal_reward
 from sizes import either
+from small_problems import with_terminal_reward
 
 ROOT = Path(__file__).parents[2]
 

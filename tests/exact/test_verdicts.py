@@ -1,4 +1,4 @@
-"""Verdicts and values against brute force over all paths, and Bellman's equation."""
+"""Verdicts and values on small maps against the truth in rationals, and Bellman's equation."""
 
 import itertools
 from fractions import Fraction
@@ -18,7 +18,7 @@ from fastrm import (
 )
 from fastrm.machines.reward_kinds import PAPER_KINDS
 
-from brute_force import brute_force
+from brute_force import truth_of
 from machine_specs import machine_text
 from random_problems import machines, maps
 from sizes import either
@@ -58,8 +58,8 @@ def test_verdicts_and_optima_agree_with_brute_force_on_random_problems():
             problem = compile(GridMap.parse(text), machine)
         except FastrmError:
             assume(False)
-        optimum, verdict = brute_force(problem, gamma)
-        ours = guarantee(problem, gamma)
+        ours, truth = guarantee(problem, gamma), truth_of(problem, gamma)
+        ((_, verdict),), optimum = truth.verdicts, truth.value[truth.starts[0]]
         assert ours.verdict == verdict
         assert ours.is_shortest == (verdict == "shortest")
         value = ours.solution.value[problem.tables.starts[0], problem.tables.first_u[0]]
@@ -84,7 +84,7 @@ def test_verdicts_agree_with_brute_force_on_machines_with_everything():
             problem = compile(GridMap.parse(text), RewardMachine.parse(machine_text(spec).replace("(c)", "(a)")))
         except FastrmError:
             assume(False)
-        assert guarantee(problem, gamma).verdict == brute_force(problem, gamma)[1]
+        assert guarantee(problem, gamma).verdict == truth_of(problem, gamma).verdicts[0][1]
         verdicts.append(1)
 
     check()

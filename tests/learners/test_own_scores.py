@@ -27,11 +27,11 @@ from fastrm.learners import Batch
 from fastrm.pictures.curves import learning_curves
 
 import naive
-from brute_force import corridor
 from compare import ANY_MACHINE
 from machine_specs import machine_text
 from random_problems import machines, maps
 from sizes import either
+from small_problems import corridor
 
 COST = "score own\nstart u\nsuccess done\nu -> done when a reward -1\nu -> u otherwise reward -1\n"
 pytestmark = pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")
