@@ -1,6 +1,7 @@
-"""The statements of docs/explanation/theory.md, each checked exactly; counter-examples are the smallest there are."""
+"""The statements of docs/explanation/theory.md, each checked exactly; a map that is called the smallest is so."""
 
 import itertools
+import re
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee, task
 from fastrm.exact.thresholds import critical_reward
 from fastrm.worlds import ACTIONS
 
+THEORY = (Path(__file__).parents[2] / "docs/explanation/theory.md").read_text(encoding="utf-8")
 RIGHT, LEFT = ACTIONS.index("right"), ACTIONS.index("left")
 numeric = partial(RewardMachine.sequence, kind="numeric", terminal_reward=0)
 step_by_step = partial(RewardMachine.sequence, kind="numeric-boolean", terminal_reward=1)
@@ -78,6 +80,39 @@ def test_the_bound_for_several_objects_holds_for_sequences_on_open_maps_where_ar
         for tasks in ("a-b", "a-b-c", "c-a-b-c"):
             answer = guarantee(compile(grid, step_by_step(tasks, step_reward=0.05, closer="any")), 0.9)
             assert answer.is_shortest and answer.critical_step_reward == pytest.approx(0.1, rel=1e-12)
+
+
+def test_both_bounds_hold_on_maps_with_walls_if_distances_are_geodesic():
+    for seed in range(10):
+        for machine, setup in (
+            (step_by_step("a", step_reward=0.2111111111), "1a"),
+            (step_by_step("a", step_reward=0.0999999999, closer="any"), "3a"),
+            (step_by_step("a-b-a", step_reward=0.0999999999, closer="any"), "2a2b"),
+        ):
+            grid = GridMap.generate(setup, size=9, seed=seed, walls=0.3)
+            assert guarantee(compile(grid, machine, metric="geodesic"), 0.9).is_shortest
+
+
+@pytest.mark.parametrize(
+    ("objects", "column", "r", "closer", "bound"),
+    [("One object", 0, 0.21, "nearest", (1 - 0.9**2) / 0.9), ("Two objects", 1, 0.099, "any", 1 - 0.9)],
+)
+def test_both_bounds_are_false_with_walls_and_manhattan_distance_on_the_maps_of_the_page(
+    objects, column, r, closer, bound
+):
+    _, page = THEORY.split("### Both bounds are false with walls and Manhattan distance")
+    drawing = page.split("```")[1].splitlines()[2:]
+    rows = [row for row in (line.ljust(17)[17 * column :][:17].strip() for line in drawing) if row]
+    machine = partial(step_by_step, "a", closer=closer)
+    answer = judge(rows, machine(step_reward=r))
+    critical = answer.critical_step_reward
+    assert answer.verdict == "never finishes" and critical < r < bound
+    for factor, is_shortest in ((1 - 1e-9, True), (1 + 1e-9, False)):
+        assert judge(rows, machine(step_reward=factor * critical)).is_shortest == is_shortest
+    assert judge(rows, machine(step_reward=r), metric="geodesic").is_shortest
+    told = re.findall(r"\d+\.\d+|\d+(?= steps)", page.split(f"*{objects}.*")[1].split("\n-")[0].split("\n\n")[0])
+    numbers = r, bound, answer.shortest, answer.witness.shortest_return, answer.witness.optimal_return, critical
+    assert [f"{number:.{len(text.partition('.')[2])}f}" for number, text in zip(numbers, told, strict=True)] == told
 
 
 def test_it_is_false_for_the_nearest_object_and_this_is_the_smallest_map():
