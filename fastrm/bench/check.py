@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from fastrm.exact import Check, Solution
+    from fastrm.exact import Check, Guarantee, Solution
     from fastrm.learners import HrmFixedPoint, Run
     from fastrm.problems import Problem
 
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
 
 
-def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
+def as_dict(report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
     """Return everything that is known, for programs."""
     verdict = report.guarantee
     problem, witness = verdict.solution.problem, verdict.witness
@@ -154,7 +154,9 @@ def _print_starts(console: Console, solution: Solution, worst: object) -> None:
     console.print(f"  the verdict is that of the start {worst}:")
 
 
-def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None) -> None:
+def print_check(
+    report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None
+) -> None:
     """Print the report."""
     from rich.console import Console
     from rich.markup import escape
@@ -190,7 +192,7 @@ def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], r
         console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
 
 
-def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> None:
+def _print_thresholds(console: Console, report: Check[Guarantee], hrm: HrmFixedPoint) -> None:
     verdict = report.guarantee
     console.print(f"  terminal reward  above {verdict.critical_reward:.8g} every optimal path is a shortest one")
     if verdict.critical_step_reward is not None:
@@ -208,7 +210,7 @@ def _trail(path: Sequence[object]) -> str:
     return " ".join(map(str, path[:40])) + (" ..." if len(path) > 40 else "")
 
 
-def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
+def draw_witness(grid: GridMap, report: Check[Guarantee], marks: str = MARKS) -> Text:
     """Draw the map with the path of the optimal policy, its loop, and where it leaves the shortest routes."""
     from rich.text import Text
 

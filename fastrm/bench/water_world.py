@@ -15,7 +15,7 @@ from fastrm.worlds import WATER_ACTIONS, WATER_LIMIT
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fastrm.exact import WaterGuarantee
+    from fastrm.exact import Check, WaterGuarantee
     from fastrm.learners import Run
 
 KEYS = {
@@ -30,22 +30,22 @@ def check_water(problem: WaterProblem, arguments: argparse.Namespace, run: Run |
     """Decide whether the optimal policy takes the fewest steps, and print the verdict with its witness."""
     from rich.console import Console
 
-    from fastrm.exact import guarantee
+    from fastrm.exact import check
 
     begun = time.perf_counter()
-    verdict = guarantee(problem, arguments.gamma)
+    report = check(problem, arguments.gamma)
     seconds = time.perf_counter() - begun
     if arguments.json:
-        print_json(as_dict(verdict, seconds) | learned_facts(run))
+        print_json(as_dict(report, seconds) | learned_facts(run))
     else:
-        print_water(verdict, seconds)
+        print_water(report, seconds)
         print_learned(Console(highlight=False, emoji=False), run)
-    return FAILED if arguments.fail and not verdict.is_shortest else 0
+    return FAILED if arguments.fail and not report.guarantee.is_shortest else 0
 
 
-def as_dict(verdict: WaterGuarantee, seconds: float) -> dict[str, Any]:
+def as_dict(report: Check[WaterGuarantee], seconds: float) -> dict[str, Any]:
     """Return everything that is known, for programs."""
-    best = verdict.solution
+    verdict, best = report.guarantee, report.guarantee.solution
     return {
         "world": best.problem.world.source,
         "machine": best.problem.machines[0].source,
@@ -58,16 +58,18 @@ def as_dict(verdict: WaterGuarantee, seconds: float) -> dict[str, Any]:
         "shortest_return": verdict.shortest_return,
         "actions": best.actions,
         "shortest_actions": verdict.shortest_actions,
+        "optimal_arps": report.optimal_arps,
+        "findings": [{"kind": f.kind, "state": f.state, "message": f.message} for f in report.findings],
         "layers": best.horizon,
         "seconds": seconds,
     }
 
 
-def print_water(verdict: WaterGuarantee, seconds: float) -> None:
+def print_water(report: Check[WaterGuarantee], seconds: float) -> None:
     """Print the report."""
     from rich.console import Console
 
-    console, best = Console(highlight=False, emoji=False), verdict.solution
+    console, verdict, best = Console(highlight=False, emoji=False), report.guarantee, report.guarantee.solution
     colour = "green" if verdict.is_shortest else "red" if verdict.verdict == "never finishes" else "yellow"
     console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {best.gamma:g}")
     length = verdict.verdict if best.length is None else f"{best.length} steps"
@@ -77,6 +79,8 @@ def print_water(verdict: WaterGuarantee, seconds: float) -> None:
         console.print(f"  paid soonest     {best.problem.soonest_paid[0]} steps, falling off included")
     console.print(f"  optimal actions  {_in_words(best.actions)}")
     console.print(f"  worked out       {best.horizon} layers of time in {seconds:.1f} s")
+    for finding in report.findings:
+        console.print(f"  [yellow]{finding.kind}[/]: {finding.message}")
 
 
 def _in_words(actions: tuple[int, ...]) -> str:

@@ -98,7 +98,31 @@ def test_a_boolean_machine_is_solved_by_the_fewest_steps():
     best = fastrm.solve(problem)
     assert (best.length, best.value) == (21, pytest.approx(0.9**20)) and len(best.path) == 22
     assert np.isclose(best.path[0], problem.world.agent).all()
-    assert fastrm.check(problem).verdict == "shortest"
+    report = fastrm.check(problem)
+    assert report.guarantee.verdict == "shortest" and report.findings == () and report.optimal_arps == 1 / 21
+
+
+@pytest.mark.parametrize(
+    ("edge", "verdict", "kind", "message"),
+    [
+        (
+            "u -> u otherwise reward 2", "never finishes", "procrastination",
+            "an optimal policy never finishes: that returns 20, finishing in the fewest steps 1",
+        ),
+        (
+            "failure lost\nu -> lost otherwise reward 9", "ends in failure", "failure",
+            "failing is optimal: it returns 9, succeeding 1",
+        ),
+    ],
+)  # fmt: skip
+def test_a_check_has_the_same_parts_on_water_as_on_a_map(edge, verdict, kind, message):
+    """In a small box a ball is one move away."""
+    machine = fastrm.RewardMachine.parse(f"start u\nsuccess done\nu -> done when a reward 1\n{edge}")
+    world = WaterWorld((16.0, 16.0), (Ball("a", (44.0, 28.0), (0.0, 0.0)),), side=60.0)
+    report = fastrm.check(fastrm.compile(world, machine))
+    assert isinstance(report, fastrm.Check)
+    assert (report.guarantee.verdict, report.optimal_arps) == (verdict, 1)
+    assert report.findings == (fastrm.Finding(kind, message, is_error=False),)
 
 
 @pytest.mark.parametrize(
