@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDEST = 120
 """Columns; longer lines are hard to follow."""
-_COLOURS = {"holds": "green", "does not hold": "red", "not in this file": "dim"}
+_COLOURS = {"holds": "green", "holds on most maps": "cyan", "does not hold": "red", "not in this file": "dim"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,10 +81,10 @@ def print_claims(judged: Sequence[Judged]) -> None:
     console.width = min(console.width, WIDEST)
     if len(judged) == 1:
         for claim in judged[0].claims:
-            verdict = f"[bold]{_coloured(claim.verdict)}[/]"
-            _print_hanging(console, f"{claim.number:2}. ", f"{escape(claim.text)}: {verdict}")
+            _print_hanging(console, f"{claim.number:2}. ", f"{escape(claim.text)}: [bold]{_with_p(claim)}[/]")
             for line in _evidence(claim):
                 _print_hanging(console, "    - ", escape(printable(line)))
+        _print_hanging(console, "p: ", escape(_about_p(judged)))
         return
     table = Table(title="the paper's claims", title_justify="left", show_lines=True)
     table.add_column("", justify="right", no_wrap=True)
@@ -92,8 +92,9 @@ def print_claims(judged: Sequence[Judged]) -> None:
     for head in _heads(judged):
         table.add_column(escape(head), ratio=1)
     for row in zip(*(one.claims for one in judged), strict=True):
-        table.add_row(str(row[0].number), escape(row[0].text), *(_coloured(claim.verdict) for claim in row))
+        table.add_row(str(row[0].number), escape(row[0].text), *map(_with_p, row))
     console.print(table)
+    _print_hanging(console, "p: ", escape(_about_p(judged)))
 
 
 def _print_hanging(console: Console, head: str, body: str) -> None:
@@ -108,15 +109,31 @@ def _print_hanging(console: Console, head: str, body: str) -> None:
 
 def claims_as_markdown(judged: Sequence[Judged]) -> str:
     """Return the claims as a Markdown table: of one file with the evidence, of several the verdicts side by side."""
+    from fastrm.studies import format_p
+
     several = len(judged) > 1
-    heads = [*_heads(judged), *([] if several else ["numbers, and what the exact tools know"])]
+    heads = [*_heads(judged), *([] if several else ["p", "numbers, and what the exact tools know"])]
     lines = [f"| | claim | {' | '.join(heads)} |", f"|---:|---|{'---|' * len(heads)}"]
     for row in zip(*(one.claims for one in judged), strict=True):
         cells = [
-            f"{claim.verdict}: {claim.support}" if several and claim.support else claim.verdict for claim in row
-        ] + ([] if several else ["<br>".join(map(printable, _evidence(row[0])))])
+            f"{claim.verdict} (p {format_p(claim.corrected_p)}): {claim.support}"
+            if several and claim.cases
+            else claim.verdict
+            for claim in row
+        ]
+        if not several:
+            cells += [format_p(row[0].corrected_p), "<br>".join(map(printable, _evidence(row[0])))]
         lines.append(f"| {row[0].number} | {row[0].text} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", f"p: {_about_p(judged)}"]) + "\n"
+
+
+def _about_p(judged: Sequence[Judged]) -> str:
+    """Return the sentence on what p-values are."""
+    counts = " or ".join(str(n) for n in dict.fromkeys(sum(bool(c.cases) for c in one.claims) for one in judged))
+    return (
+        "for at most half of all maps like these supporting the claim: exact binomial test, the largest of its "
+        f"parts, after Holm's correction for {counts} claims. Verdicts are about one claim at a time."
+    )
 
 
 def _heads(judged: Sequence[Judged]) -> list[str]:
@@ -132,7 +149,11 @@ def _evidence(claim: Claim) -> list[str]:
     return [part for part in (claim.support, counted, claim.numbers, claim.reason) if part]
 
 
-def _coloured(verdict: str) -> str:
+def _with_p(claim: Claim) -> str:
+    """Return the verdict in its colour, with the p-value."""
     from rich.markup import escape
 
-    return f"[{_COLOURS.get(verdict, 'yellow')}]{escape(verdict)}[/]"
+    from fastrm.studies import format_p
+
+    word = f"[{_COLOURS.get(claim.verdict, 'yellow')}]{escape(claim.verdict)}[/]"
+    return f"{word} (p {format_p(claim.corrected_p)})" if claim.cases else word

@@ -16,14 +16,15 @@ from fastrm.results.schema import MAX_BYTES, MAX_ERROR, Frame, Runs, bytes_of_fi
 from fastrm.results.stats import (
     band,
     censored_percentile,
+    holm,
     permutation_p,
 )
 from fastrm.results.store import Store, merge_files
 from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
-    "MAX_BYTES", "MAX_ERROR", "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "band",
-    "by_map", "bytes_of_file", "censored_percentile", "describe_machine", "empty_frame", "fill_in", "git_commit",
-    "interval_of", "interval_of_gap", "interval_of_mean", "interval_of_share", "load", "merge_files", "permutation_p",
-    "to_csv", "to_latex",
+    "MAX_BYTES", "MAX_ERROR", "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store",
+    "band", "by_map", "bytes_of_file", "censored_percentile", "describe_machine", "empty_frame", "fill_in",
+    "git_commit", "holm", "interval_of", "interval_of_gap", "interval_of_mean", "interval_of_share", "load",
+    "merge_files", "permutation_p", "to_csv", "to_latex",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """What result files say about the paper, the reference implementation, and beyond. Reads files; only parity trains."""
 
-from fastrm.studies.claim import Case, Claim
+from fastrm.studies.claim import VERDICTS, Case, Claim, Share, format_p, worst
 from fastrm.studies.evidence import Facts
 from fastrm.studies.findings import (
     Agreement,
@@ -46,6 +46,7 @@ __all__ = [
     "COMPARED_AT",
     "PARITY_PROFILE",
     "REJECTION_LEVEL",
+    "VERDICTS",
     "Agreement",
     "Case",
     "Cell",
@@ -59,6 +60,7 @@ __all__ = [
 
     "Optimum",
     "Point",
+    "Share",
     "Speed",
     "WaterOptimum",
     "WaterRecord",
@@ -69,6 +71,7 @@ __all__ = [
     "compare_optima",
     "compare_speeds",
     "differences",
+    "format_p",
     "judge",
     "load_curves",
     "parity_experiments",
@@ -81,4 +84,5 @@ __all__ = [
     "water_gaps",
     "water_optima",
     "water_records",
+    "worst",
 ]  # fmt: skip

@@ -1,12 +1,14 @@
-"""The ten claims of *Numeric Reward Machines*, judged on a result file.
+"""The claims of *Numeric Reward Machines*, judged on a result file.
 
 Every claim is broken into *cases*, one yes or no each. A case rests on the seeds of one map, task and method: on the
 median of the steps until the score first reached 0.9 (a run that never does counts as slower than all others), on the
-median of the settled score (the mean over the last tenth of a run), or on whether more than half of the runs end with a
-greedy policy that takes a shortest path. A map supports a claim when all its cases hold, in claim 7 when most do. Where
-the question is who is faster, methods that are equally fast to the tick, or that both never get there, say nothing and
-are left out. A claim holds when the share of maps that support it is above one half by a 95 % interval over maps, does
-not hold when it is below, and is undecided otherwise. Claim 6 compares the maps of two setups, by intervals over maps.
+median of the settled score (the mean over the last tenth of a run), on whether more than half of the runs end with a
+greedy policy that takes a shortest path, or on the score over the whole run. A map supports a claim when all its cases
+hold, in claims 6 and 7 when most do. Where a claim says *faster*, methods that are equally fast to the tick say nothing
+and are left out; where it says *never slower* or *at least as well*, ties count for it. Two methods that both never get
+there say nothing. Claim 6 compares maps of two setups: pairs of them are counted, the k-th map of one with the k-th of
+the other. `fastrm.studies.claim` has the words of a verdict, and the p-value of a claim. These are corrected by Holm's
+method for the number of claims that a file says something about.
 Reasons come from the exact tools, applied to the maps and machines that are stored in the file.
 """
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fastrm.errors import ConfigError
-from fastrm.results import Results
+from fastrm.results import Results, holm
 from fastrm.studies import path_claims, speed_claims
 from fastrm.studies.claim import Claim
 from fastrm.studies.evidence import ONE, TASKS, TWO, Evidence, Facts
@@ -48,4 +50,5 @@ def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
             f"{results.path or 'these results'}: nothing to judge; the claims are about tasks {', '.join(TASKS)} on "
             f"setups {ONE} and {TWO} with methods such as crm-num (see the suite paper)"
         )
-    return judged
+    corrected = iter(holm([claim.p for claim in judged if claim.p is not None]))
+    return [claim if claim.p is None else replace(claim, corrected_p=next(corrected)) for claim in judged]

@@ -23,7 +23,7 @@ def test_lines_fit_and_hang_below_their_text(made, columns, widest, monkeypatch,
     indent = 0
     for line in lines:
         assert line == line.rstrip()
-        head = re.match(r"[ 1][0-9]\. |    - ", line)
+        head = re.match(r"[ 1][0-9]\. |    - |p: ", line)
         assert head or re.match(f" {{{indent}}}[^ ]", line), line
         indent = head.end() if head else indent
     assert any(re.match(" {6}[^ ]", line) for line in lines) or columns > 80
@@ -34,4 +34,4 @@ def test_verdicts_have_their_colours_in_a_terminal(made, monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert main(["claims", made]) == 0
-    assert "\x1b[1;32mholds\x1b[0m" in capsys.readouterr().out
+    assert "\x1b[1;36mholds on most maps\x1b[0m" in capsys.readouterr().out

@@ -1,4 +1,7 @@
-"""The claims of the paper, judged on hand-made result files: as claimed, and with one thing turned round each time."""
+"""The claims of the paper, judged on hand-made result files: as claimed, and with one thing turned round each time.
+
+There are too few maps here for more than *holds on most maps*; test_claim_words.py has enough.
+"""
 
 import json
 
@@ -14,16 +17,19 @@ from made_results import PAPER
 
 
 def make_plan(**changes):
-    """Plan enough maps for claims to hold: four per setup, and six with the distances of the appendix."""
+    """Plan enough maps for claims to hold on most: four per setup, and six with the distances of the appendix."""
     settings = {"setups": ("1a1b1c", "2a2b2c", "appendix"), "maps": 4, "map_files": PAPER.map_files}
     return made_results.make_plan(**{**settings, **changes})
 
 
 PLAN = make_plan()
 FEW = {"setups": ("1a1b1c",), "map_files": ()}
-"""Changes of the plan that leave the four maps which are just enough for a claim to hold."""
+"""Changes of the plan that leave the four maps which are just enough for a claim to hold on most."""
 FACTS = {}
 """Most files here have the same plan, and so the same exact facts."""
+
+
+MOST = "holds on most maps"
 
 
 def make_file(path, turn=lambda run: None, plan=PLAN, **rest):
@@ -51,7 +57,7 @@ def when(**wanted):
 
 def test_all_claims_hold_in_a_file_that_is_as_claimed(verdicts):
     found = verdicts()
-    assert {number: claim.verdict for number, claim in found.items()} == dict.fromkeys(range(1, 11), "holds")
+    assert {number: claim.verdict for number, claim in found.items()} == dict.fromkeys(range(1, 11), MOST)
     assert "the optimum is no shortest path (a-b on 8 of 8, a-b-c on 8 of 8 maps)" in found[2].reason
     assert "hrm-bool a-b 27, a-b-c 40" in found[4].numbers
 
@@ -67,8 +73,9 @@ FALSE = [
     (4, when(label="hrm-num", setup="appendix", to={"length": -1}), (1, 6)),
     (4, when(label="hrm-bool", setup="appendix", task="a-b", to={"length": 28}), (1, 6)),
     (5, when(label="crm-num", task="a", grid=0, to=SLOW), (7, 8)),
-    (6, when(setup="1a1b1c", to={"steps": 10}), (0, 15)),
-    (6, when(setup="1a1b1c", label="crm-num", task="a", to={"steps": 10}), (14, 15)),
+    (6, when(setup="1a1b1c", to={"steps": 10}), (0, 4)),
+    (6, when(grid=1, to={"steps": 10}), (3, 4)),
+    (6, when(setup="1a1b1c", label="crm-num", task="a", to={"steps": 10}), (4, 4)),
     (7, when(label=("qrm-num", "crm-num"), setup="2a2b2c", to=SLOW), (4, 8)),
     (7, when(label=("qrm-num-bool", "crm-num-bool"), grid=0, to=SLOW), (7, 8)),
     (8, when(label="hrm-num-bool", task="a", grid=8, to={"score": 1.01}), (5, 6)),
@@ -82,13 +89,13 @@ FALSE = [
 @pytest.mark.parametrize(("number", "turn", "counts"), FALSE)
 def test_each_claim_fails_where_a_file_says_otherwise(verdicts, number, turn, counts):
     claim = verdicts(turn)[number]
-    assert claim.counts == counts
+    assert claim.share_of() == counts
 
 
 @pytest.mark.parametrize(
     ("maps", "verdict", "support"),
     [
-        ((), "holds", "8 of 8 maps, 100 % [68 %, 100 %]"), ((0,), "holds", "7 of 8 maps, 88 % [53 %, 98 %]"),
+        ((), MOST, "8 of 8 maps, 100 % [68 %, 100 %]"), ((0,), MOST, "7 of 8 maps, 88 % [53 %, 98 %]"),
         ((0, 1, 4), "undecided", "5 of 8 maps, 62 % [31 %, 86 %]"),
         (tuple(range(8)), "does not hold", "0 of 8 maps, 0 % [0 %, 32 %]"),
     ],
@@ -100,77 +107,67 @@ def test_a_claim_holds_where_an_interval_over_maps_says_so(verdicts, maps, verdi
 
 def test_a_claim_of_two_parts_holds_only_if_both_do(verdicts):
     claim = verdicts(when(label=("qrm-num", "crm-num", "hrm-num"), setup="2a2b2c", to=SLOW))[7]
-    assert claim.verdict == "does not hold" and claim.counts == (4, 8)
+    assert claim.verdict == "does not hold" and claim.share_of() == (4, 8)
     assert claim.support == "1a1b1c: 4 of 4 maps, 100 % [51 %, 100 %]; 2a2b2c: 0 of 4 maps, 0 % [0 %, 49 %]"
-
-
-def test_comparisons_of_setups_count_where_intervals_over_maps_are_sure(verdicts):
-    noisy = when(setup="1a1b1c", to={"steps": lambda run: 100_000 + 200_000 * (run["grid"] % 2)})
-    assert (
-        verdicts()[6].verdict == "holds"
-        and verdicts(when(setup="1a1b1c", to={"steps": 10}))[6].verdict == "does not hold"
-    )
-    unsure = verdicts(when(setup="2a2b2c", to={"steps": lambda run: 90_000 + 200_000 * (run["grid"] % 2)}))[6]
-    assert unsure.cases and verdicts(noisy)[6].cases
 
 
 def test_locked_runs_are_counted_where_the_reward_is_right(verdicts):
     found = verdicts(when(label="crm-num", task="a-b", seed=0, to={"found": False}))[3]
-    assert "locked in although the reward is right: qrm-num 0 %, crm-num 1" in found.reason
+    assert "locked in although the reward is right: qrm-num 0 %, crm-num 8 %" in found.reason
 
 
-def test_one_seed_of_three_does_not_turn_a_case(verdicts):
+def test_one_seed_of_four_does_not_turn_a_case(verdicts):
     found = verdicts(when(seed=0, to={"found": False, "steps": float("nan"), "score": 0.1}))
-    assert {claim.verdict for claim in found.values()} == {"holds"}
+    assert {claim.verdict for claim in found.values()} == {MOST}
 
 
 def test_runs_that_never_reach_90_percent_count_as_slowest(verdicts):
     found = verdicts(when(label="crm-num", task="a-b", grid=0, to={"steps": float("nan")}))
-    assert found[5].counts == found[10].counts == (7, 8)
+    assert found[5].share_of() == found[10].share_of() == (7, 8)
 
 
 def test_ties_say_nothing_about_who_is_faster(verdicts):
     found = verdicts(when(label=("crm-num", "crm-num-bool", "qrm-num", "qrm-num-bool", "hrm-num", "hrm-num-bool"),
                           grid=0, to={"steps": 500.0}))  # fmt: skip
-    assert found[7].counts == (7, 7) and found[5].verdict == "holds" and "; 6 cases are ties" in found[5].numbers
+    assert found[7].share_of() == (7, 7) and found[5].verdict == MOST and "; 6 cases are ties" in found[5].numbers
 
 
 def test_two_methods_that_never_get_there_say_nothing(verdicts):
     never = {"steps": float("nan")}
     found = verdicts(when(label=("crm-num", "qrm-num"), grid=0, to=never))
-    assert found[5].verdict == "holds" and len(found[5].cases) == len(verdicts()[5].cases) - 3
+    assert found[5].verdict == MOST and len(found[5].cases) == len(verdicts()[5].cases) - 3
     found = verdicts(when(label=("crm-rs-bool",), task=("a-b", "a-b-c"), grid=0, to=never))
-    assert found[9].verdict == "holds" and len(found[9].cases) == 15  # endless against endless is no growth
+    assert found[9].verdict == MOST and len(found[9].cases) == 15  # endless against endless is no growth
     assert "of 8: a 0, a-b 1, a-b-c 1" in found[9].numbers
 
 
 def test_failed_runs_do_not_count(verdicts):
     broken = when(seed=(0, 1), to={"failed": True, "found": False, "steps": float("nan"), "score": 0.0, "length": -1})
-    assert {claim.verdict for claim in verdicts(broken).values()} == {"holds"}
+    assert {claim.verdict for claim in verdicts(broken).values()} == {MOST}
 
 
 def test_half_of_a_claim_is_called_so(verdicts):
-    assert verdicts(plan=make_plan(**FEW))[7].verdict == "holds (without 2a2b2c)"
-    assert verdicts(plan=make_plan(tasks=("a",)))[2].verdict == "holds (without longer tasks)"
+    assert verdicts(plan=make_plan(**FEW))[7].verdict == f"{MOST} (without 2a2b2c)"
+    assert verdicts(plan=make_plan(tasks=("a",)))[2].verdict == f"{MOST} (without longer tasks)"
     critical = make_plan(**FEW, terminal_rewards={"numeric": "1.1 R*"})
-    assert verdicts(plan=critical)[2].verdict == "holds (without task a)"  # task a is not paid 0 there
+    assert verdicts(plan=critical)[2].verdict == f"{MOST} (without task a)"  # task a is not paid 0 there
 
 
 def test_without_ticks_nothing_is_said_about_speed(verdicts):
     found = verdicts(plan=make_plan(**FEW, steps=1000))
     assert {found[number].verdict for number in range(5, 11)} == {"not in this file"}
-    assert found[1].verdict == "holds" and found[8].numbers == found[8].reason == ""
+    assert found[1].verdict == MOST and found[8].numbers == found[8].reason == ""
 
 
 def test_facts_beyond_the_exact_tools_cost_a_reason_and_not_the_verdicts(verdicts):
     found = verdicts(plan=make_plan(**FEW, learner=LearnerConfig(tick=100_000, gamma=1.0)))
-    assert found[5].verdict == "holds" and "R*" not in found[3].reason
+    assert found[5].verdict == MOST and "R*" not in found[3].reason
 
 
 def test_with_nothing_paid_at_the_end_the_runs_themselves_decide_the_second_claim(verdicts):
     plan = make_plan(**FEW, terminal_rewards={"numeric": 0.0})
     numeric = {"label": ("qrm-num", "crm-num"), "task": ("a-b", "a-b-c")}
-    assert verdicts(when(**numeric, to={"found": False}), plan)[2].verdict == "holds"
+    assert verdicts(when(**numeric, to={"found": False}), plan)[2].verdict == MOST
     assert verdicts(plan=plan)[2].verdict == "does not hold"
 
 
@@ -179,7 +176,7 @@ def test_where_the_legs_are_short_numeric_machines_need_no_reward_at_the_end(ver
     plan = make_plan(setups=(), map_files=(str(tmp_path / "near.map"),), tasks=("a", "a-b"))
     plan_file = make_file(tmp_path / "near.h5", plan=plan)
     second = judge(load(plan_file))[1]
-    assert second.counts == (0, 1) and second.verdict == "undecided" and "a-b on 0 of 1" in second.reason
+    assert second.share_of() == (0, 1) and second.verdict == "undecided" and "a-b on 0 of 1" in second.reason
 
 
 def test_reasons_come_from_the_exact_tools(verdicts):
@@ -203,7 +200,7 @@ def test_an_unfinished_file_is_judged_on_what_is_there_and_says_so(tmp_path, cap
     path = make_file(tmp_path / "part.h5", runs=np.arange(PLAN.count // 5))
     assert main(["claims", str(path), "--json"]) == 0
     printed = capsys.readouterr()
-    assert "201 runs (of 1008)" in printed.err
+    assert "268 runs (of 1344)" in printed.err
     assert json.loads(printed.out)[str(path)][0]["of"] == 3
     assert main(["claims", str(path), "--markdown"]) == 0
     assert "| part (unfinished) |" in capsys.readouterr().out

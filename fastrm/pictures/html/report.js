@@ -21,6 +21,10 @@ function provenancePanel(data) {
   );
 }
 
+function claimP(p) {
+  return `p ${p < 0.001 ? "< 0.001" : p.toFixed(3)} (Holm)`;
+}
+
 function claimsPanel(claims) {
   return panel(
     "Claims of the paper",
@@ -35,7 +39,7 @@ function claimsPanel(claims) {
           el(
             "p",
             { class: "soft" },
-            [claim.support, claim.cases ? `${claim.cases_held} of ${claim.cases} cases hold` : "", claim.numbers]
+            [claim.support, claim.cases ? claimP(claim.corrected_p) : "", claim.cases ? `${claim.cases_held} of ${claim.cases} cases hold` : "", claim.numbers]
               .filter(Boolean)
               .join(" · "),
           ),
