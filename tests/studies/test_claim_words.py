@@ -13,7 +13,7 @@ from fastrm.results import holm
 from fastrm.studies import Case, Claim, Share, format_p, worst
 from fastrm.studies.claim import ABOVE, HALF, NEARLY_ALL, VERDICTS
 from fastrm.studies.evidence import Evidence
-from fastrm.studies.speed_claims import claim_6
+from fastrm.studies.speed_claims import claim_6, claim_7
 
 import made_results
 
@@ -26,6 +26,10 @@ TURNED = {"holds": 0, "holds on most maps": 5, "undecided": 10, "does not hold":
 TURNS = {
     "6 slower with two objects": (claim_6, {"setup": "1a1b1c"}, {"steps": 10}),
     "6 slower in one kind": (claim_6, {"setup": "1a1b1c", "label": ("qrm-num", "crm-num")}, {"steps": 10}),
+    "7 numeric slower on 2a2b2c": (
+        claim_7, {"setup": "2a2b2c", "label": ("qrm-num", "crm-num", "hrm-num")}, {"steps": 9e5}),
+    "7 numeric-Boolean slower on 1a1b1c": (
+        claim_7, {"setup": "1a1b1c", "label": ("qrm-num-bool", "crm-num-bool")}, {"steps": 9e5}),
 }  # fmt: skip
 
 

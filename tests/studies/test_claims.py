@@ -130,6 +130,15 @@ def test_ties_say_nothing_about_who_is_faster(verdicts):
     found = verdicts(when(label=("crm-num", "crm-num-bool", "qrm-num", "qrm-num-bool", "hrm-num", "hrm-num-bool"),
                           grid=0, to={"steps": 500.0}))  # fmt: skip
     assert found[7].share_of() == (7, 7) and found[5].verdict == MOST and "; 6 cases are ties" in found[5].numbers
+    assert "ties: 9 on 1a1b1c left out, 0 on 2a2b2c count for the claim" in found[7].numbers
+
+
+@pytest.mark.parametrize("steps", [500.0, float("nan")])
+def test_numeric_is_at_least_as_good_on_2a2b2c_where_it_ties_and_says_nothing_where_neither_learns(verdicts, steps):
+    kinds = tuple(f"{learner}-{kind}" for learner in ("qrm", "crm", "hrm") for kind in ("num", "num-bool"))
+    claim = verdicts(when(label=kinds, setup="2a2b2c", to={"steps": steps}))[7]
+    assert claim.verdict == (MOST if steps == 500.0 else f"{MOST} (without 2a2b2c)")
+    assert f"{36 if steps == 500.0 else 0} on 2a2b2c count for the claim" in claim.numbers
 
 
 def test_two_methods_that_never_get_there_say_nothing(verdicts):
