@@ -13,7 +13,7 @@ from fastrm.results import holm
 from fastrm.studies import Case, Claim, Share, format_p, worst
 from fastrm.studies.claim import ABOVE, HALF, NEARLY_ALL, VERDICTS
 from fastrm.studies.evidence import Evidence
-from fastrm.studies.speed_claims import claim_6, claim_7
+from fastrm.studies.speed_claims import claim_6, claim_7, claim_10
 
 import made_results
 
@@ -30,6 +30,8 @@ TURNS = {
         claim_7, {"setup": "2a2b2c", "label": ("qrm-num", "crm-num", "hrm-num")}, {"steps": 9e5}),
     "7 numeric-Boolean slower on 1a1b1c": (
         claim_7, {"setup": "1a1b1c", "label": ("qrm-num-bool", "crm-num-bool")}, {"steps": 9e5}),
+    "10 one new method slow in one task": (claim_10, {"label": "hrm-num", "task": "a-b"}, {"steps": 9e5}),
+    "10 hrm-bool fast": (claim_10, {"label": "hrm-bool"}, {"steps": 10}),
 }  # fmt: skip
 
 

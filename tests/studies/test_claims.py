@@ -83,6 +83,8 @@ FALSE = [
     (8, when(task="a", grid=8, to={"score": 0.95}), (5, 6)),
     (9, when(task="a", grid=3, label="crm-rs-bool", to=SLOW), (7, 8)),
     (10, when(label="crm-num-bool", task="a-b", grid=1, to=SLOW), (7, 8)),
+    (10, when(label="hrm-bool", task="a", grid=1, to={"steps": 10}), (7, 8)),
+    (10, when(label="qrm-num", task="a-b-c", to=SLOW), (0, 8)),
 ]
 
 
@@ -194,7 +196,7 @@ def test_reasons_come_from_the_exact_tools(verdicts):
     plan = make_plan(**FEW, terminal_rewards={"numeric": 100.0})
     poor = verdicts(when(label="crm-num", to={"found": False, **SLOW}), plan)
     assert "R is above it on 0 of 4 maps" in poor[3].reason
-    assert poor[10].reason == "12 cases fail; in 8 of them the machine's optimum is no shortest path"
+    assert poor[10].reason == "24 cases fail; in 16 of them the machine's optimum is no shortest path"
 
 
 def test_claims_without_their_methods_are_not_in_the_file(verdicts):
