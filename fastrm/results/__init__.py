@@ -14,6 +14,7 @@ from fastrm.results.intervals import (
 from fastrm.results.provenance import describe_machine, git_commit
 from fastrm.results.schema import MAX_BYTES, MAX_ERROR, Frame, Runs, bytes_of_file, empty_frame, fill_in
 from fastrm.results.stats import (
+    area,
     band,
     censored_percentile,
     holm,
@@ -23,7 +24,7 @@ from fastrm.results.store import Store, merge_files
 from fastrm.results.summaries import SUMMARY, Paired
 
 __all__ = [
-    "MAX_BYTES", "MAX_ERROR", "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store",
+    "MAX_BYTES", "MAX_ERROR", "SUMMARY", "Disk", "Frame", "Interval", "Paired", "Results", "Runs", "Store", "area",
     "band", "by_map", "bytes_of_file", "censored_percentile", "describe_machine", "empty_frame", "fill_in",
     "git_commit", "holm", "interval_of", "interval_of_gap", "interval_of_mean", "interval_of_share", "load",
     "merge_files", "permutation_p", "to_csv", "to_latex",

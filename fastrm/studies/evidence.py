@@ -19,7 +19,7 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import hrm_fixed_point
 from fastrm.machines import RewardMachine
 from fastrm.problems import Problem, compile
-from fastrm.results import Results, censored_percentile
+from fastrm.results import Results, area, band, censored_percentile
 from fastrm.schedules import final
 from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, read_world
 
@@ -71,9 +71,12 @@ class Evidence:
         length = results["greedy_length"].astype(np.float64)
         self.ran = spread(np.ones(len(fine))) == 1.0
         self.steps_of_runs = spread(results["steps_to_90"])
+        self.plateau_of_runs = spread(results.per_run_values("steps_to_plateau"))
         self.score_of_runs = spread(results.per_run_values("settled"))
         self.found_of_runs = spread(results["solved"].astype(np.float64))
         self.length_of_runs = spread(np.where(length < 0, np.nan, length))
+        self._curves, self._ticks = results["score"], results["step"]
+        self._row_of_runs = spread(np.arange(len(fine), dtype=np.float64))
         self.setups = self._once("setups", lambda: [self._setup(k) for k in range(len(plan.grids))])
         self.labels = [method.label for method in plan.methods]
         self._tasks = {name: k for k, (name, _) in enumerate(plan.tasks)}
@@ -122,6 +125,27 @@ class Evidence:
     def pooled_steps(self, grids: Iterable[int], task: str, method: str) -> float:
         """Return the median steps to 90 % of all runs on some maps."""
         return censored_percentile(self.values(self.steps_of_runs, grids, task, method), 50)
+
+    def steps_to_plateau(self, grid: int, task: str, method: str) -> float:
+        """Return the median steps until a run has 98 % of what it settles at, whatever that is."""
+        return censored_percentile(self.values(self.plateau_of_runs, [grid], task, method), 50)
+
+    def runs(self, grid: int, task: str, method: str) -> int:
+        """Return how many runs finished."""
+        return len(self._rows(grid, task, method)) if self.has(grid, task, method) else 0
+
+    def _rows(self, grid: int, task: str, method: str) -> Array:
+        return self.values(self._row_of_runs, [grid], task, method).astype(np.int64)
+
+    def quartiles(self, grid: int, task: str, method: str) -> Array:
+        """Return the quartiles of the score over runs, as [quartile, tick]."""
+        return band(self._curves[self._rows(grid, task, method)])
+
+    def mean_gap(self, curves: Array) -> float:
+        """Return how far apart the highest and the lowest of some curves [curve, tick] are, over the whole run."""
+        if not len(self._ticks):
+            return math.nan
+        return float(area(np.ptp(curves, axis=0)[None], self._ticks)[0])
 
     def steps_of_maps(self, grids: Iterable[int], task: str, method: str) -> Array:
         """Return the mean steps to 90 % on every map, runs that never get there counting with their whole length."""

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from fastrm.errors import ConfigError
 from fastrm.results import Results, holm
-from fastrm.studies import path_claims, speed_claims
+from fastrm.studies import likeness_claims, path_claims, speed_claims
 from fastrm.studies.claim import Claim
 from fastrm.studies.evidence import ONE, TASKS, TWO, Evidence, Facts
 
@@ -41,7 +41,7 @@ def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
     """
     evidence = Evidence(results, {} if facts is None else facts)
     claims = [judge_one(evidence) for judge_one in path_claims.CLAIMS]
-    timed = [judge_one(evidence) for judge_one in speed_claims.CLAIMS]
+    timed = [judge_one(evidence) for judge_one in (*speed_claims.CLAIMS, *likeness_claims.CLAIMS)]
     if not len(results["step"]):  # no ticks: nothing is known about who is faster
         timed = [replace(claim, cases=()) for claim in timed]
     judged = [claim if claim.cases else replace(claim, numbers="", reason="") for claim in (*claims, *timed)]
@@ -51,4 +51,5 @@ def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
             f"setups {ONE} and {TWO} with methods such as crm-num (see the suite paper)"
         )
     corrected = iter(holm([claim.p for claim in judged if claim.p is not None]))
-    return [claim if claim.p is None else replace(claim, corrected_p=next(corrected)) for claim in judged]
+    judged = [claim if claim.p is None else replace(claim, corrected_p=next(corrected)) for claim in judged]
+    return sorted(judged, key=lambda claim: claim.number)

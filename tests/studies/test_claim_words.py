@@ -3,9 +3,11 @@
 Of twenty maps a setup, or pairs of them, none, five, ten or all are turned round.
 """
 
+import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fastrm import load
@@ -13,7 +15,8 @@ from fastrm.results import holm
 from fastrm.studies import Case, Claim, Share, format_p, worst
 from fastrm.studies.claim import ABOVE, HALF, NEARLY_ALL, VERDICTS
 from fastrm.studies.evidence import Evidence
-from fastrm.studies.speed_claims import claim_6, claim_7, claim_10
+from fastrm.studies.likeness_claims import claim_12, claim_13, claim_14, kendall_w
+from fastrm.studies.speed_claims import claim_6, claim_7, claim_10, claim_11, claim_15
 
 import made_results
 
@@ -21,6 +24,12 @@ MAPS = 20
 PLAN = made_results.make_plan(setups=("1a1b1c", "2a2b2c"), maps=MAPS, size=9, map_files=())
 FACTS = {}
 TURNED = {"holds": 0, "holds on most maps": 5, "undecided": 10, "does not hold": MAPS}
+
+
+def shuffle(run):
+    """Give a method a place in an order of methods that no other map has."""
+    order = np.random.default_rng(run["grid"]).permutation(len(made_results.METHODS))
+    run["steps"] = 1000 + int(order[made_results.METHODS.index(run["label"])])
 
 
 TURNS = {
@@ -32,6 +41,13 @@ TURNS = {
         claim_7, {"setup": "1a1b1c", "label": ("qrm-num-bool", "crm-num-bool")}, {"steps": 9e5}),
     "10 one new method slow in one task": (claim_10, {"label": "hrm-num", "task": "a-b"}, {"steps": 9e5}),
     "10 hrm-bool fast": (claim_10, {"label": "hrm-bool"}, {"steps": 10}),
+    "11 HRM slower than QRM": (claim_11, {"label": "hrm-num-bool", "task": "a-b-c"}, {"steps": 9e5}),
+    "11 CRM never gets there": (claim_11, {"label": "crm-num", "task": "a-b"}, {"steps": math.nan}),
+    "12 one run apart": (claim_12, {"seed": 0, "label": "qrm-num", "task": "a"}, {"score": 0.5}),
+    "13 methods in an order of its own": (claim_13, {}, shuffle),
+    "14 one method settles lower": (claim_14, {"label": "hrm-num", "task": "a"}, {"score": 0.8}),
+    "15 HRM-Boolean slower": (claim_15, {"label": "hrm-bool", "task": "a-b"}, {"full_from": 9}),
+    "15 HRM-Boolean optimal": (claim_15, {"label": "hrm-bool", "setup": "2a2b2c"}, {"found": True}),
 }  # fmt: skip
 
 
@@ -84,6 +100,13 @@ def test_p_values_are_exact_and_corrected_for_their_number():
     assert holm([0.01, 0.04, 0.03, 0.005]) == [0.03, 0.06, 0.06, 0.02]
     assert holm([0.6, 0.9]) == [1.0, 1.0] and holm([]) == []
     assert [format_p(p) for p in (None, 0.0002, 0.0521)] == ["-", "< 0.001", "0.052"]
+
+
+def test_ranks_that_agree_by_chance_have_no_concordance_and_ties_are_corrected_for():
+    random = np.random.default_rng(0)
+    assert kendall_w(random.random((400, 8))) < 0.02
+    assert kendall_w(np.array([[1, 1, 2, 3]] * 5)) == pytest.approx(1.0)
+    assert math.isnan(kendall_w(np.full((3, 4), math.inf)))
 
 
 def test_the_glossary_has_the_thresholds_of_the_code():

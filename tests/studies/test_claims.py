@@ -57,7 +57,7 @@ def when(**wanted):
 
 def test_all_claims_hold_in_a_file_that_is_as_claimed(verdicts):
     found = verdicts()
-    assert {number: claim.verdict for number, claim in found.items()} == dict.fromkeys(range(1, 11), MOST)
+    assert {number: claim.verdict for number, claim in found.items()} == dict.fromkeys(range(1, 16), MOST)
     assert "the optimum is no shortest path (a-b on 8 of 8, a-b-c on 8 of 8 maps)" in found[2].reason
     assert "hrm-bool a-b 27, a-b-c 40" in found[4].numbers
 
@@ -85,6 +85,14 @@ FALSE = [
     (10, when(label="crm-num-bool", task="a-b", grid=1, to=SLOW), (7, 8)),
     (10, when(label="hrm-bool", task="a", grid=1, to={"steps": 10}), (7, 8)),
     (10, when(label="qrm-num", task="a-b-c", to=SLOW), (0, 8)),
+    (11, when(label="hrm-num-bool", task="a-b", grid=(1, 5), to=SLOW), (6, 8)),
+    (11, when(task="a", label=("crm-num", "hrm-num"), to=SLOW), (8, 8)),
+    (12, when(seed=0, label="qrm-num", task="a-b", grid=6, to={"score": 0.5}), (7, 8)),
+    (13, when(label=("crm-rs-bool", "hrm-bool"), task="a-b", grid=2, to={"steps": 10}), (7, 8)),
+    (14, when(label="hrm-num", task="a", grid=2, to={"score": 0.8}), (7, 8)),
+    (14, when(label="hrm-num", task="a-b", grid=2, to={"score": 0.8}), (8, 8)),
+    (15, when(label="hrm-bool", task="a-b", grid=2, to={"full_from": 9}), (7, 8)),
+    (15, when(label="hrm-bool", grid=5, to={"found": True}), (7, 8)),
 ]
 
 
@@ -120,7 +128,7 @@ def test_locked_runs_are_counted_where_the_reward_is_right(verdicts):
 
 def test_one_seed_of_four_does_not_turn_a_case(verdicts):
     found = verdicts(when(seed=0, to={"found": False, "steps": float("nan"), "score": 0.1}))
-    assert {claim.verdict for claim in found.values()} == {MOST}
+    assert {claim.verdict for number, claim in found.items() if number != 12} == {MOST}  # 12 is about single seeds
 
 
 def test_runs_that_never_reach_90_percent_count_as_slowest(verdicts):
@@ -154,7 +162,9 @@ def test_two_methods_that_never_get_there_say_nothing(verdicts):
 
 def test_failed_runs_do_not_count(verdicts):
     broken = when(seed=(0, 1), to={"failed": True, "found": False, "steps": float("nan"), "score": 0.0, "length": -1})
-    assert {claim.verdict for claim in verdicts(broken).values()} == {MOST}
+    found = {number: claim.verdict for number, claim in verdicts(broken).items()}
+    assert found.pop(12) == "not in this file"  # two runs have no quartiles
+    assert set(found.values()) == {MOST}
 
 
 def test_half_of_a_claim_is_called_so(verdicts):
@@ -166,7 +176,7 @@ def test_half_of_a_claim_is_called_so(verdicts):
 
 def test_without_ticks_nothing_is_said_about_speed(verdicts):
     found = verdicts(plan=make_plan(**FEW, steps=1000))
-    assert {found[number].verdict for number in range(5, 11)} == {"not in this file"}
+    assert {found[number].verdict for number in range(5, 16)} == {"not in this file"}
     assert found[1].verdict == MOST and found[8].numbers == found[8].reason == ""
 
 
@@ -202,7 +212,7 @@ def test_reasons_come_from_the_exact_tools(verdicts):
 def test_claims_without_their_methods_are_not_in_the_file(verdicts):
     plan = make_plan(methods=("qrm-num", "crm-num"))
     found = {number: claim.verdict for number, claim in verdicts(plan=plan).items()}
-    assert [number for number, verdict in found.items() if verdict == "not in this file"] == [1, 4, 7, 8, 10]
+    assert [number for number, verdict in found.items() if verdict == "not in this file"] == [1, 4, 7, 8, 10, 15]
     with pytest.raises(ConfigError, match="nothing to judge"):
         verdicts(plan=make_plan(tasks=("b",), methods=("qrm-num",)))
 
