@@ -7,7 +7,8 @@
     python bench/agenda.py judge              # the claims and the figure, from the parts that are there
 
 Every part leaves a file in the folder of ``--out``; ``judge`` reads them and writes findings.md and agenda.png.
-Intervals are over maps.
+Intervals are over maps. Claims about maps are judged by the words of `fastrm.studies.claim`; C3 and C5 are not about
+maps, and hold if every figure is as claimed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fastrm.kernels import rollout
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Batch
 from fastrm.machines.recognition import find_agenda
-from fastrm.results import interval_of_share
+from fastrm.studies import Share, worst
 
 HERE = Path(__file__).parent
 SUITES = ("agenda", "agenda-large", "agenda-type", "agenda-object")
@@ -165,7 +166,7 @@ def judge(parts: dict[str, list[dict]]) -> list[tuple[str, str, str]]:
     if hrm := [row for row in suites if row["algo"] == "hrm" and row["suite"] in ("agenda", "agenda-object")]:
         parts_of = {name: [row for row in hrm if row["suite"] == suite] for name, suite in HRM_ON.items()}
         judged = {name: _share(rows, False) for name, rows in parts_of.items() if rows}
-        verdict = _worst(*(said for said, _ in judged.values()))
+        verdict = worst(said for said, _ in judged.values())
         told = "; ".join(f"{name}: {numbers}" for name, (_, numbers) in judged.items())
         claims.append(("C4 HRM does not reach the optimum", verdict, told))
     if same := parts.get("same"):
@@ -184,50 +185,45 @@ def judge(parts: dict[str, list[dict]]) -> list[tuple[str, str, str]]:
         claims.append(
             (
                 "C7 a column per type fails where one per object does not",
-                _worst(fails, holds),
+                worst((fails, holds)),
                 f"type: {said}; object: {told}",
             )
         )
     return claims
 
 
-def _worst(*verdicts: str) -> str:
-    """Return the verdict on a claim of several parts."""
-    return next(word for word in ("does not hold", "undecided", "holds") if word in verdicts)
-
-
 def _share(rows: list[dict], solved: bool) -> tuple[str, str]:
-    """Judge that more than half of all maps like these have only shortest tours, or some that is not, in all runs."""
+    """Judge that maps have only shortest tours, or some that is not, in all runs."""
     maps: dict[tuple, list[bool]] = {}
     for row in rows:
         maps.setdefault((row.get("setup"), row["grid"]), []).append(bool(row["solved"]))
-    held = sum(all(runs) == solved for runs in maps.values())
-    low, high = interval_of_share(held, len(maps))
-    verdict = "holds" if low > 0.5 else "does not hold" if high < 0.5 else "undecided"
+    share = Share(sum(all(runs) == solved for runs in maps.values()), len(maps))
     runs = [bool(row["solved"]) for row in rows]
     what = "all tours shortest" if solved else "some tour too long"
-    return verdict, (
-        f"{what} on {held} of {len(maps)} maps [{low:.0%}, {high:.0%}]; {sum(runs)} of {len(runs)} tours are shortest"
-    )
+    return share.verdict, f"{what} on {share}; {sum(runs)} of {len(runs)} tours are shortest"
 
 
 def _ratios(rows: list[dict]) -> tuple[str, str]:
-    middle, told = [], []
+    """Judge that CRM needs more steps on every map, and that its share grows from the k-th map to the k-th of more."""
+    told, ratios = [], {}
     for targets in sorted({row["targets"] for row in rows}):
         steps = {(row["map"], row["algo"]): row["steps"] or math.inf for row in rows if row["targets"] == targets}
         maps = sorted({number for number, _ in steps})
-        ratios = np.array([steps[m, "crm"] / steps[m, "coupled"] for m in maps])
-        low, high = _interval_of_median(ratios)
-        middle.append((float(np.median(ratios)), low))
+        ratios[targets] = np.array([steps[m, "crm"] / steps[m, "coupled"] for m in maps])
+        low, high = _interval_of_median(ratios[targets])
         never = sum(math.isinf(steps[m, "crm"]) for m in maps)
         coupled = np.median([steps[m, "coupled"] for m in maps]) / 1000
         told.append(
-            f"{targets} targets: {middle[-1][0]:.1f} [{low:.1f}, {high:.1f}] over {len(maps)} maps "
+            f"{targets} targets: {np.median(ratios[targets]):.1f} [{low:.1f}, {high:.1f}] over {len(maps)} maps "
             f"(coupled {coupled:.0f} k steps, CRM never on {never})"
         )
-    grows = all(one[0] < two[0] for one, two in pairwise(middle))
-    faster = all(low > 1 for _, low in middle)
-    return ("holds" if grows and faster else "does not hold"), "; ".join(told)
+    shares = {f"fewer with {n}": Share(int((found > 1).sum()), len(found)) for n, found in ratios.items()}
+    for (n, fewer), (more, found) in pairwise(ratios.items()):
+        shares[f"grows from {n} to {more}"] = Share(int((found > fewer).sum()), len(found))
+    told += [
+        f"{name}: {share.describe('maps' if 'fewer' in name else 'pairs of maps')}" for name, share in shares.items()
+    ]
+    return worst(share.verdict for share in shares.values()), "; ".join(told)
 
 
 def _interval_of_median(values: np.ndarray) -> tuple[float, float]:

@@ -71,7 +71,8 @@ def tables(results: Results, by_task: bool = False, exact: bool = True) -> Itera
     if gaps := list(differences(results, PAIRS)):
         yield (
             "\nDifference of the mean score over the whole run on the same maps, tasks and seeds, with its 95 % "
-            "interval over maps, and the share of pairs of runs in which the first is above (ties count half).\n\n"
+            "interval over maps, and the share of pairs of runs in which the first is above (ties count half). The "
+            "verdict is on the first being above, by the share of maps on which it is on average.\n\n"
         )
         yield _differences(gaps)
     if exact and results.plan.slip:
@@ -103,10 +104,13 @@ def _steps(point: Point) -> str:
 
 def _differences(gaps: Sequence[Difference]) -> str:
     starts = list(dict.fromkeys(gap.optimism for gap in gaps))
-    found = {(gap.setup, gap.one, gap.two, gap.optimism): f"{gap.area} ({gap.probability:.1%})" for gap in gaps}
+    found = {
+        (gap.setup, gap.one, gap.two, gap.optimism): f"{gap.area} ({gap.probability:.1%}): {gap.above.verdict}"
+        for gap in gaps
+    }
     rows = dict.fromkeys((gap.setup, gap.one, gap.two) for gap in gaps)
     return _table(
-        ["maps", "one less the other", *map(_start, starts)],
+        ["maps", "one minus the other", *map(_start, starts)],
         ([row[0], f"{row[1]} - {row[2]}", *(found.get((*row, start), "") for start in starts)] for row in rows),
     )
 

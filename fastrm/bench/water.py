@@ -111,8 +111,8 @@ def tell(paths: Sequence[Path], figure: Path | None, as_json: bool) -> int:
         + _by_optimism(cells, lambda cell: str(cell.area))
         + "\nShare of greedy policies that complete the task, and the median of their steps to the fewest.\n\n"
         + _by_optimism(cells, lambda cell: f"{cell.completes.mean:.0%}, {cell.ratio:.2f}")
-        + "\nDifference of the mean score on the same worlds and seeds; 95 % interval over worlds.\n\n"
-        + _gap_table(gaps)
+        + "\nDifference of the mean score on the same worlds and seeds; 95 % interval over worlds. The verdict is on "
+        "the first being above, by the share of worlds on which it is on average.\n\n" + _gap_table(gaps)
     )
     return 0
 
@@ -141,9 +141,9 @@ def _by_optimism(cells: Sequence[Cell], shown: Callable[[Cell], str]) -> str:
 
 def _gap_table(gaps: Sequence[Gap]) -> str:
     starts = sorted({gap.optimism for gap in gaps})
-    found = {(gap.way, gap.one, gap.two, gap.task, gap.optimism): str(gap.area) for gap in gaps}
+    found = {(gap.way, gap.one, gap.two, gap.task, gap.optimism): f"{gap.area}: {gap.above.verdict}" for gap in gaps}
     rows = dict.fromkeys((gap.way, gap.one, gap.two, gap.task) for gap in gaps)
-    head = ["way", "one less the other", "task", *(f"@{start:g}" for start in starts)]
+    head = ["way", "one minus the other", "task", *(f"@{start:g}" for start in starts)]
     return _table(
         head,
         ([way, f"{one} - {two}", task, *(found.get((way, one, two, task, s), "") for s in starts)]

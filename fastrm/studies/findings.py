@@ -19,6 +19,7 @@ from fastrm.errors import ConfigError, MachineError
 from fastrm.exact import guarantee
 from fastrm.experiments import Plan, method_of
 from fastrm.results import Results, by_map, censored_percentile, interval_of_mean
+from fastrm.studies.claim import Share
 from fastrm.studies.evidence import refuse_variants
 
 Verdicts = dict[tuple[int, int, str], bool]
@@ -83,6 +84,8 @@ class Difference(NamedTuple):
     """Mean difference of the area under the score."""
     probability: float
     """Share of pairs of runs in which `one` is above `two`, ties counting half."""
+    above: Share
+    """Maps on which `one` is above `two` on average; its verdict is that on "`one` is above `two`"."""
 
 
 def plain_label(label: str) -> str:
@@ -146,9 +149,10 @@ def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[
         common = [key for key in first if key in second]
         if common:
             gap = np.array([first[key] - second[key] for key in common])
-            above = float(np.mean((gap > 0) + 0.5 * (gap == 0)))
+            probability = float(np.mean((gap > 0) + 0.5 * (gap == 0)))
+            maps = np.array([key[0] for key in common])
             yield Difference(
-                names[setup], one, two, optimism, over_maps(gap, np.array([key[0] for key in common])), above
+                names[setup], one, two, optimism, over_maps(gap, maps), probability, share_above(gap, maps)
             )
 
 
@@ -211,6 +215,12 @@ def over_maps(values: Array, maps: Array) -> Estimate:
         return Estimate(float(means[0]), math.nan, math.nan)
     interval = interval_of_mean(values, maps)
     return Estimate(float(np.mean(means)), interval.low, interval.high)
+
+
+def share_above(gaps: Array, maps: Array) -> Share:
+    """Return on how many maps the mean of some differences is above 0."""
+    means = [float(group.mean()) for group in by_map(gaps, maps)]
+    return Share(sum(mean > 0 for mean in means), len(means))
 
 
 def _check(results: Results) -> None:

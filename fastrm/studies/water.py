@@ -19,7 +19,8 @@ import numpy as np
 from fastrm.experiments import WaterRow
 from fastrm.machines import RewardMachine
 from fastrm.problems import compile
-from fastrm.studies.findings import Estimate, over_maps
+from fastrm.studies.claim import Share
+from fastrm.studies.findings import Estimate, over_maps, share_above
 from fastrm.studies.published import ALGORITHMS, machine_file, published_runs, water_file
 from fastrm.worlds import PUSH, PUSHES, WaterWorld
 
@@ -133,6 +134,8 @@ class Gap(NamedTuple):
     optimism: float
     task: str
     area: Estimate
+    above: Share
+    """Worlds on which `one` is above `two` on average; its verdict is that on "`one` is above `two`"."""
 
 
 def water_cells(rows: Sequence[WaterRow]) -> Iterator[Cell]:
@@ -162,5 +165,5 @@ def water_gaps(rows: Sequence[WaterRow], pairs: Sequence[tuple[str, str]]) -> It
                 if key[:3] == (way, one, optimism) and task in ("all", key[3]) and (key[0], two, *key[2:]) in found
             ]
             if both:
-                worlds, gaps = zip(*both, strict=True)
-                yield Gap(way, one, two, optimism, task, over_maps(np.array(gaps), np.array(worlds)))
+                worlds, gaps = (np.array(column) for column in zip(*both, strict=True))
+                yield Gap(way, one, two, optimism, task, over_maps(gaps, worlds), share_above(gaps, worlds))
