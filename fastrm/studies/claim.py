@@ -5,7 +5,7 @@ Maps are the sample. A sentence is judged by the *share* of maps that support it
 ==================  ==================================================================
 holds               on at least 95 % of the maps, and the interval lies above 80 %
 holds on most maps  the interval lies above 50 %
-undecided           the interval holds 50 %
+undecided           the interval contains 50 %
 does not hold       the interval lies below 50 %
 ==================  ==================================================================
 
