@@ -153,19 +153,20 @@ def _farming(solution: Solution) -> list[Finding]:
         return as_written(shunned) if ends[event, u] else written(event, u)
 
     policy = solve_rewards(problem, reward, gamma, solution.machine, paid).policy
-    path, loop, _ = follow(problem, policy, (problem.start, solution.first_u))
-    if loop is None:
+    for start in tables.starts.tolist():
+        path, loop, _ = follow(problem, policy, (start, solution.first_u))
+        earned = sum(written(int(tables.event[s, policy[s, u]]), u) for s, u in path[loop:]) if loop is not None else 0
+        if earned > 0:
+            break
+    else:
         return []
-    round_trip = [*path[loop:], path[loop]]
-    earned = float(sum(written(int(tables.event[s, policy[s, u]]), u) for s, u in round_trip[:-1]))
-    if earned <= 0:
-        return []
+    round_trip = [*path[loop:], path[loop or 0]]
     state = problem.states[round_trip[0][1]][1]
     cells = problem.terrain.cells_of([s for s, _ in round_trip])
     return [
         Finding(
             "farming",
-            f"state {state} can be farmed for ever: the loop {_trail(cells)} earns {earned:g} every "
+            f"state {state} can be farmed for ever: the loop {_trail(cells)} earns {float(earned):g} every "
             f"{len(cells) - 1} step{'s' if len(cells) > 2 else ''}",
             state,
             is_error=False,
@@ -216,5 +217,5 @@ def _wandering(problem: Problem, number: int) -> Iterator[Finding]:
 
 
 def _trail(cells: tuple[tuple[int, int], ...]) -> str:
-    shown = [f"({row},{column})" for row, column in cells]
+    shown = [str(cell).replace(" ", "") for cell in cells]  # numbers in a world without a layout
     return " ".join(shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-2:]])

@@ -100,3 +100,13 @@ def test_expected_lengths_are_known_to_many_digits():
     best = fastrm.solve(table([[0, 0]], {(0, 1): "gold"}, WAIT))
     assert best.expected_length(0.01) == pytest.approx(200, rel=1e-12)
     assert best.success_probability(0.01) == pytest.approx(1, abs=1e-12)
+
+
+def test_findings_name_the_cells_of_a_world_without_a_layout_by_their_numbers():
+    """From cell 0 there is nothing but gold; from cell 1 a toll can be collected for ever."""
+    text = "start u\nsuccess done\nu -> done when gold reward 1\nu -> u when toll reward 2\nu -> u otherwise"
+    labels = {(0, 0): "gold", (0, 1): "gold", (1, 0): "toll", (1, 1): "gold", (2, 0): "gold"}
+    problem = table([[0, 0], [2, 1], [2, 1]], labels, text, start=[0, 1])
+    (farming, hovering) = fastrm.check(problem).findings
+    assert farming.message == "state u can be farmed for ever: the loop 1 2 1 earns 2 every 2 steps"
+    assert hovering.kind == "procrastination" and "hovers for ever (1 2 1): that returns 10.5263" in hovering.message
