@@ -7,17 +7,17 @@ room for them, else in a legend.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_number, check_truth
+from fastrm.checks import check_choice, check_number, check_truth
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.pictures.method_looks import looks_of
-from fastrm.pictures.panels import groups_of
+from fastrm.pictures.panels import ceilings_of, groups_of
 from fastrm.pictures.style import (
     LEFT,
     PARITY_COLOURS,
@@ -52,7 +52,7 @@ LEADER, SAMPLE = 0.14, 0.26
 
 
 def learning_curves(
-    results: Results, title: str = "", *, width: float | None = None, bands: bool | None = None
+    results: Results, title: str = "", *, width: float | None = None, bands: bool | None = None, scale: str = "log"
 ) -> Figure:
     """Draw the median of the score: a row per task and swept setting, a column per setup, a line per method.
 
@@ -70,6 +70,8 @@ def learning_curves(
         panels need.
     bands : bool, optional
         Whether to shade the 25-75 % of the runs; by default where a panel has at most three methods.
+    scale : str
+        Of the steps, ``log`` or ``linear``. A linear axis ends, row by row, soon after the last median has settled.
 
     Raises
     ------
@@ -78,6 +80,7 @@ def learning_curves(
     """
     if width is not None:
         check_number("width", width, 2, 40)
+    check_choice("scale", scale, ("log", "linear"))
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
     groups = groups_of(results)
@@ -88,14 +91,17 @@ def learning_curves(
         names = {label: name_of(label) for label in labels} | ({"": "ceiling"} if ceilings else {})
         top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
         layout = Layout.of(len(setups), list(names.values()), width)
-        figure, axes = layout.panels(len(tasks), len(setups), title)
+        figure, axes = layout.panels(len(tasks), len(setups), title, scale)
         begin = _first_score(steps, score[np.concatenate(list(groups.values()))])
+        bands_of = {key: band(score[rows]) for key, rows in groups.items()}
         for row, task in enumerate(tasks):
+            medians = [middle for key, (_, middle, _) in bands_of.items() if key[1] == task]
+            shown = steps[steps >= begin] if scale == "log" else steps[: _settled_ticks(medians)]
             for column, setup in enumerate(setups):
                 axis = axes[row][column]
                 ends = {}
                 for label in (label for label in labels if (setup, task, label) in groups):
-                    low, middle, high = band(score[groups[setup, task, label]])
+                    low, middle, high = bands_of[setup, task, label]
                     if shaded:
                         axis.fill_between(steps, low, high, color=looks[label]["color"], alpha=0.14, linewidth=0)
                     axis.plot(steps, middle, **looks[label])
@@ -103,7 +109,7 @@ def learning_curves(
                 if (setup, task) in ceilings:
                     axis.axhline(ceilings[setup, task], **CEILING)
                     ends[""] = (ceilings[setup, task], 0.0)
-                _finish_panel(axis, steps[steps >= begin], top, f"{setup}, task {task}", layout.panel)
+                _finish_panel(axis, shown, top, f"{setup}, task {task}", layout.panel, scale)
                 if layout.room:
                     heights = {label: end[0] for label, end in sorted(ends.items(), key=lambda item: item[1])}
                     _name_ends(figure, axis, heights, names, {**looks, "": CEILING})
@@ -134,15 +140,10 @@ def _first_score(steps: Array, scores: Array) -> int:
     return int(steps[np.isfinite(scores).any(axis=0).argmax()])
 
 
-def ceilings_of(results: Results, groups: Mapping[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
-    """Return the ceiling of every panel that has one in the unit of the score, the median over its runs."""
-    level, found = results["ceiling"] / results["optimal_arps"], {}
-    for panel in dict.fromkeys(key[:2] for key in groups):
-        rows = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
-        known = level[rows][np.isfinite(level[rows])]
-        if len(known):
-            found[panel] = float(np.median(known))
-    return found
+def _settled_ticks(medians: Iterable[Array]) -> int:
+    """Return a quarter more ticks than it takes every curve to come within 0.05 of its last score, and stay there."""
+    is_away = np.any([np.abs(median - median[-1]) > 0.05 for median in medians], axis=0)
+    return math.ceil(1.25 * (2 + int(np.flatnonzero(is_away).max(initial=0))))
 
 
 def name_of(label: str) -> str:
@@ -181,37 +182,41 @@ class Layout(NamedTuple):
         beside = legend_columns(names, total)
         return cls(columns, inner / columns - ACROSS, 0.0, beside, math.ceil(len(names) / beside))
 
-    def panels(self, tasks: int, setups: int, title: str) -> tuple[Figure, list[list[Axes]]]:
+    def panels(self, tasks: int, setups: int, title: str, scale: str) -> tuple[Figure, list[list[Axes]]]:
         """Make a figure; return it and the panel of every task and setup. Setups that do not fit go on below."""
         lines = math.ceil(setups / self.columns)
         width = LEFT + RIGHT + self.columns * (self.panel + self.room + ACROSS) - ACROSS
         figure, grid = panels(
             tasks * lines, self.columns, (self.panel, HEIGHT), bottom=0.5 + 0.17 * self.legend_rows,
-            across=ACROSS + self.room, right=RIGHT + self.room, top=0.45 + 0.14 * (len(wrapped(title, width)) - 1),
+            down=0.44 if scale == "linear" else 0.3, across=ACROSS + self.room, right=RIGHT + self.room,
+            top=0.45 + 0.14 * (len(wrapped(title, width)) - 1),
         )  # fmt: skip
         found = [[grid[t * lines + s // self.columns][s % self.columns] for s in range(setups)] for t in range(tasks)]
         used = {axis for row in found for axis in row}
         for row, column in np.ndindex(grid.shape):
             axis, below = grid[row][column], grid[row + 1 :, column]
             is_last = not any(other in used for other in below)
-            axis.tick_params(labelbottom=is_last, labelleft=column == 0)
-            axis.set_xlabel("training steps" + " (logarithmic)" * (self.panel > 1.7) if is_last else "")
+            axis.tick_params(labelbottom=is_last or scale == "linear", labelleft=column == 0)
+            unit = "thousands" if scale == "linear" else "logarithmic" if self.panel > 1.7 else ""
+            axis.set_xlabel(f"training steps{f' ({unit})' * bool(unit)}" if is_last else "")
             axis.set_ylabel("score (1 = unit)" if column == 0 else "")
             if axis not in used:
                 axis.remove()
         return figure, found
 
 
-def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float) -> None:
+def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float, scale: str) -> None:
     """Set scales and title of a panel that shows these steps; a title that is too long gets smaller type."""
     title = printable(title)
     size = min(8.0, 8.0 * (width + 0.8 * ACROSS) / text_width(title, 8))
     axis.set_title(title, pad=3, parse_math=False, fontsize=size)
     axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
-    axis.set_xscale("log")
+    axis.set_xscale(scale)
     first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)
-    axis.set_xlim(first, last)
-    if last < 12 * first:  # hardly more than a decade, in which powers of ten are too few and all digits too many
+    axis.set_xlim(0 if scale == "linear" else first, last)
+    if scale == "linear":
+        axis.xaxis.set_major_formatter(lambda step, _: f"{step / 1e3:g}")
+    elif last < 12 * first:  # hardly more than a decade, in which powers of ten are too few and all digits too many
         marks = [digit * 10**power for power in range(17) for digit in (1, 2, 5)]
         shown = [mark for mark in marks if first <= mark <= last] or [first, int(steps[-1])]
         axis.set_xticks(shown, [f"{mark:,}".replace(",", " ") for mark in shown])

@@ -29,6 +29,8 @@ MAX_SETUPS, MAX_MAPS = 6, 50
 """Setups and maps in one figure; more get further figures."""
 MAX_ROWS = 12
 """Rows of panels of curves in one figure, where settings are swept."""
+PAPER_SETUPS = ["1a1b1c", "2a2b2c"]
+"""Columns of the paper's figure."""
 
 
 def figures_of(
@@ -36,12 +38,13 @@ def figures_of(
 ) -> Iterator[tuple[str, Figure]]:
     """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves.
 
-    Width and bands are those of `learning_curves`; they do not concern the maps.
+    Where the file has the paper's setups, ``paper`` is one map of each in the form of the paper's figure: with bands,
+    and steps on a linear axis. Width and bands are those of `learning_curves`; they do not concern the maps.
     """
 
-    def curves(drawn: Results, about: str) -> Figure:
+    def curves(drawn: Results, about: str, bands: bool | None = bands, scale: str = "log") -> Figure:
         said = f"{about}: median{' and 25-75 %' * shows_bands(drawn, bands)}"
-        return learning_curves(drawn, said, width=width, bands=bands)
+        return learning_curves(drawn, said, width=width, bands=bands, scale=scale)
 
     plan, present = results.plan, set(results["setup"][results["error"] == ""].tolist())
     by_setup: dict[str, list[str]] = {}
@@ -77,6 +80,9 @@ def figures_of(
             yield f"all-maps{more}", curves(drawn, f"{many} maps per setup, {about}")
         if "0" in drawn["grid"] and has_curves(first := drawn.select(grid="0")):
             yield f"one-map{more}", curves(first, f"map 0 of each setup, {about}")
+            if set(PAPER_SETUPS) <= set(first["setup"].tolist()):
+                paper = first.select(setup=PAPER_SETUPS)
+                yield "paper", curves(paper, f"map 0 of each setup, {about}", bands is not False, "linear")
     for setup in [setup for setup in by_setup if setup not in generated]:
         yield f"map-{setup}", curves(results.select(setup=setup), f"map {setup}, {about}")
     short = short_names(setup for setup, _, _ in plan.grids)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from fastrm.arrays import Array
 from fastrm.results import Results
 
@@ -21,6 +23,17 @@ def groups_of(results: Results, *, empty: bool = False) -> dict[Group, Array]:
     for (setup, task, *values, label), rows in results.groups("setup", "task", *results.swept, "label"):
         if len(rows) or empty:
             found[setup, with_settings(task, dict(zip(results.swept, values, strict=True))), label] = rows
+    return found
+
+
+def ceilings_of(results: Results, groups: Mapping[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
+    """Return the ceiling of every panel that has one in the unit of the score, the median over its runs."""
+    level, found = results["ceiling"] / results["optimal_arps"], {}
+    for panel in dict.fromkeys(key[:2] for key in groups):
+        rows = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
+        known = level[rows][np.isfinite(level[rows])]
+        if len(known):
+            found[panel] = float(np.median(known))
     return found
 
 

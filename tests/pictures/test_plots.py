@@ -4,12 +4,13 @@ import csv
 import io
 import math
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from fastrm import ConfigError, load
+from fastrm import ConfigError, LearnerConfig, load
 from fastrm.bench.__main__ import main
 from fastrm.pictures.curves import learning_curves
 from fastrm.pictures.figures import figures_of
@@ -46,6 +47,46 @@ def test_six_panels_with_one_colour_per_kind_and_one_line_per_learner(results):
             assert (dashes[0] if dashes else None) == {"qrm": 1, "crm": None, "hrm": 5}[method.algo]
     assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["CRM + shaping, Boolean", "HRM, Boolean"]
     assert figure.axes[4].get_xlabel() and figure.axes[0].get_ylabel()
+
+
+def test_the_figure_in_the_form_of_the_paper_has_bands_two_columns_and_a_linear_axis(results):
+    figures = dict(figures_of(results))
+    panels = [f"{setup}, task {task}" for task in ("a", "a-b", "a-b-c") for setup in ("1a1b1c", "2a2b2c")]
+    assert [axis.get_title() for axis in figures["paper"].axes] == panels
+    for axis in figures["paper"].axes:
+        setup, task = axis.get_title().split(", task ")
+        lines = [line for line in axis.get_lines() if line.get_color() != "0.6"]
+        beside = next(one for one in figures["one-map"].axes if one.get_title() == axis.get_title())
+        assert [line.get_color() for line in lines] == [line.get_color() for line in beside.get_lines()[:8]]
+        assert axis.get_xscale() == "linear" and beside.get_xscale() == "log" and len(axis.collections) == 8
+        for line, shade, method in zip(lines, axis.collections, results.plan.methods, strict=True):
+            steps, scores = results.curves(setup=setup, grid="0", task=task, method=method.label)
+            low, middle, high = np.percentile(scores, [25, 50, 75], axis=0)
+            assert np.allclose(line.get_ydata(), middle) and len(scores) == 3
+            edges = shade.get_paths()[0].vertices
+            for x, *ends in zip(steps, low, high, strict=True):
+                at = edges[edges[:, 0] == x][:, 1]
+                assert np.allclose([at.min(), at.max()], ends)
+    plain = dict(figures_of(results, bands=False))["paper"]
+    assert not any(axis.collections for axis in plain.axes)
+    assert "paper" not in dict(figures_of(results.select(setup="1a1b1c")))
+
+
+def test_a_linear_axis_ends_soon_after_the_last_median_of_its_row_has_settled(tmp_path):
+    plan = make_plan(maps=1, map_files=(), seeds=1, steps=1_000_000, learner=LearnerConfig(tick=10_000))
+    made = load(make_file(tmp_path / "made.h5", plan=plan))
+    late, until = made["score"].copy(), {"a": 20, "a-b": 60, "a-b-c": 90}
+    for row, task in enumerate(made["task"].tolist()):
+        late[row] = 1.0
+        if made["setup"][row] == "2a2b2c" and made["label"][row] == "hrm-num":
+            late[row, : until[task]] = 0.9
+    figure = learning_curves(replace(made, loaded={**made.columns, "score": late}), scale="linear")
+    for axis in figure.axes:  # both columns of a row, though all of the first settle at once
+        ticks = min(100, math.ceil(1.25 * (until[axis.get_title().split(", task ")[1]] + 1)))
+        assert axis.get_xlim() == (0, 1.02 * 10_000 * ticks)
+        assert axis.xaxis.get_major_formatter()(250_000, 0) == "250" and axis.xaxis.get_tick_params()["labelbottom"]
+    with pytest.raises(ConfigError, match="scale='lin': must be one of log, linear"):
+        learning_curves(made, scale="lin")
 
 
 def with_ceiling(results):
@@ -103,7 +144,7 @@ def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path
     for folder in ("one", "two"):
         assert main(["plot", str(results.path), "--out", str(tmp_path / folder), "--format", form]) == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    figures = ("all-maps", "map-appendix", "maps", "one-map") if form == "png" else ("map-appendix", "maps", "one-map")
+    figures = ("map-appendix", "maps", "one-map", "paper", *(("all-maps",) if form == "png" else ()))
     assert names == sorted([*(f"{name}.{form}" for name in figures), "summary.csv"])
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name

@@ -11,11 +11,11 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError
 from fastrm.experiments import method_of, problem_of, replay
 from fastrm.learners import acts_by_state
-from fastrm.pictures.curves import ceilings_of, name_of
+from fastrm.pictures.curves import name_of
 from fastrm.pictures.html.explain import explain_data
 from fastrm.pictures.html.page import smallest
 from fastrm.pictures.method_looks import looks_of
-from fastrm.pictures.panels import Group, value_text, with_settings
+from fastrm.pictures.panels import Group, ceilings_of, value_text, with_settings
 from fastrm.pictures.sweeps import SweepPoint, sweep_points
 from fastrm.results import Results, band, interval_of_mean
 
