@@ -19,6 +19,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
@@ -158,16 +159,11 @@ def _run_python(block: Block, names: dict, where: str) -> list[str]:
 
 
 def _run_commands(block: Block, where: str) -> list[Printed]:
-    """Run the commands of a block; a backslash at the end of a line goes on in the next."""
+    """Run the commands of a block."""
     printed = []
-    starts = [k for k, line in enumerate(block.lines) if line.startswith("$ ")]
-    if not starts or starts[0] != 0:
+    if not block.lines[:1] or not block.lines[0].startswith("$ "):
         raise AssertionError(f"{where}: a block of commands begins with '$ '")
-    for start, stop in zip(starts, [*starts[1:], len(block.lines)], strict=True):
-        begin = start + 1
-        command = block.lines[start][2:]
-        while command.endswith("\\"):
-            command, begin = command[:-1] + block.lines[begin], begin + 1
+    for command, begin, stop in _commands_of(block):
         words = shlex.split(command)
         program = next((p for p in _PROGRAMS if words[: len(p)] == p and len(words) > len(p)), None)
         if program is None:
@@ -186,6 +182,26 @@ def _run_commands(block: Block, where: str) -> list[Printed]:
             end = block.first + begin + len(shown)
             printed.append(Printed(block.first + begin, end, block.indent, shown, found))
     return printed
+
+
+def _commands_of(block: Block) -> Iterator[tuple[str, int, int]]:
+    """Yield the commands of a block, and where what each prints begins and ends; a backslash goes on in the next."""
+    starts = [k for k, line in enumerate(block.lines) if line.startswith("$ ")]
+    for start, stop in zip(starts, [*starts[1:], len(block.lines)], strict=True):
+        begin = start + 1
+        command = block.lines[start][2:]
+        while command.endswith("\\"):
+            command, begin = command[:-1] + block.lines[begin], begin + 1
+        yield command, begin, stop
+
+
+def code_of(text: str) -> Iterator[str]:
+    """Yield all lines of a page that are run: code, commands and the files they read, without what they print."""
+    for block in blocks_of(text):
+        if block.language == "console":
+            yield from (command for command, _, _ in _commands_of(block))
+        elif block.language not in SHOWN:
+            yield from block.lines
 
 
 def _read_file(block: Block) -> None:
