@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fastrm.config import Profile
 from fastrm.experiments import suites
 from fastrm.learners.hrm import Hrm
 from fastrm.pictures import style
@@ -82,3 +83,9 @@ def test_intervals_on_the_page_beyond_the_paper_are_those_of_the_record():
     record = "".join(path.read_text() for path in (RECORD / "beyond").glob("*.md"))
     quoted = re.findall(r"\d\.\d\d\s\[\d\.\d\d, \d\.\d\d\]", (DOCS / "explanation" / "beyond.md").read_text())
     assert len(quoted) > 20 and not [one for one in quoted if one.replace("\n", " ") not in record]
+
+
+def test_the_ablation_on_the_page_is_that_of_the_record_and_has_every_switch():
+    table = (RECORD / "quirks.md").read_text()
+    assert table in (DOCS / "explanation" / "quirks.md").read_text()
+    assert [switch for switch in Profile.__dataclass_fields__ if f"| icarte2022 - {switch} |" not in table] == []
