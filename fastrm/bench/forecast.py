@@ -56,7 +56,8 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
     if workers is not None:
         check_whole("workers", workers, 1, 10_000)
     few = 100_000 if plan.learner.tick == "log" else 10 * plan.learner.tick
-    calibration = replace(plan, grids=plan.grids[:1], seeds=1, steps=min(plan.steps, few))
+    tasks = tuple((task, {kind: texts[:1] for kind, texts in machines.items()}) for task, machines in plan.tasks)
+    calibration = replace(plan, grids=plan.grids[:1], tasks=tasks, seeds=1, steps=min(plan.steps, few))
     frame, _ = work(calibration.to_json(), range(calibration.count))  # compile first
     failed = frame["error"][frame["error"] != b""]
     if failed.size:

@@ -270,6 +270,12 @@ def test_a_dry_run_says_how_much_it_would_be(capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_dry_run_where_machines_differ_from_map_to_map_is_no_refusal(toml, capsys):
+    path = toml(TOML.replace("size = 7", "terminal_rewards = {numeric = '1.1 R*'}"))
+    assert main(["run", str(path), "--dry-run"]) == 0
+    assert "time " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
