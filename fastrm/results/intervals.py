@@ -1,17 +1,27 @@
 """Intervals of groups of runs: over maps, where an experiment speaks of maps, or over the seeds of one map.
 
 Runs on one map share its walls and objects, so they are not independent evidence about maps: the unit of replication is
-the map. With m_k the mean on map k of K, the mean of the m_k has the standard error s / sqrt(K). A *bootstrap-t*
-interval takes the quantiles of (m* - m) / s* over resamples of maps, and of runs within them, in place of the normal
-ones; on skewed data and few maps it covers the truth more often than percentiles of m* do. One outlier among equal maps
-can blow it up, so it never leaves the range of the m_k. Other statistics get the percentiles, at a level widened for
-the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
+the map. With m_k the mean on map k of K, the mean m of the m_k has the standard error e = s / sqrt(K).
+
+Student's interval m +- q e excludes the truth far too often where the m_k are skewed: in a sample without the rare
+large values, m and s are both too small. Johnson (1978) moves both ends towards the long tail, by b (1 + 2 q^2) e with
+b = skewness / (6 sqrt(K)). Few maps need two additions, calibrated by simulation on normal, exponential, lognormal and
+t3 populations and 10 to 100 maps:
+
+- The skewness of few maps is too small and uncertain. It is multiplied by (1 + 12/K)^2, with K at least 10, up to 8.
+- Outliers of a symmetric population look like skewness. So the end on the short side is no nearer than Student's
+  one-sided end, and no nearer than his two-sided end where the skewness is 2 or more.
+
+The p-value solves the same equations for the level at which an end is 0, so that it is below 5 % if and only if the
+95 % interval excludes 0. Other statistics get percentiles over resamples of maps, and of runs within them, at a level
+widened for the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
 
@@ -22,8 +32,7 @@ from fastrm.arrays import Array
 Over = Literal["maps", "seeds"]
 LEVEL = 0.95
 ROUNDS = 2000
-FEW = 5
-"""Fewer maps than this have too few resamples; their mean gets Student's interval."""
+MOST_SKEWED = 8.0
 
 
 class Interval(NamedTuple):
@@ -32,36 +41,57 @@ class Interval(NamedTuple):
     low: float
     high: float
     over: Over
+    p: float = math.nan
+    """Two-sided p-value of a mean of 0; NaN for other statistics."""
 
 
-def interval_of_mean(values: Array, maps: Array, *, rounds: int = ROUNDS, seed: int = 0) -> Interval:
+def interval_of_mean(values: Array, maps: Array) -> Interval:
     """Return an interval of the mean over maps of the means on each; over seeds where there is one map.
 
     >>> skewed = np.array([0.0, 0.0, 0.1, 0.1, 0.2, 0.3, 0.8, 2.4])
     >>> interval = interval_of_mean(skewed, np.arange(8))
-    >>> interval.over, bool(interval.high - skewed.mean() > skewed.mean() - interval.low)
-    ('maps', True)
+    >>> interval.over, bool(interval.high - skewed.mean() > skewed.mean() - interval.low), round(interval.p, 3)
+    ('maps', True, 0.13)
     """
     groups = by_map(values, maps)
     over: Over = "maps" if len(groups) > 1 else "seeds"
-    units = groups if over == "maps" else [np.array([value]) for value in groups[0]]
-    if len(units) < 2:
-        return Interval(np.nan, np.nan, over)
-    means = np.array([unit.mean() for unit in units])
-    middle, error = float(means.mean()), float(means.std(ddof=1))
-    if error == 0.0:
-        return Interval(middle, middle, over)
-    if len(units) < FEW:
-        reach = _student(len(units) - 1) * error / math.sqrt(len(units))
-        return Interval(middle - reach, middle + reach, over)
-    random = np.random.default_rng(seed)
-    again = _resample_means(units, rounds, random)
-    spread = again.std(axis=1, ddof=1)
-    fine = spread > 1e-9 * error  # a resample of one map only says nothing
-    ratios = (again.mean(axis=1) - middle)[fine] / spread[fine]
-    low, high = np.percentile(ratios, [50 * (1 + LEVEL), 50 * (1 - LEVEL)])
-    ends = middle - float(low) * error, middle - float(high) * error
-    return Interval(max(ends[0], float(means.min())), min(ends[1], float(means.max())), over)
+    means = np.array([group.mean() for group in groups]) if over == "maps" else groups[0]
+    count = len(means)
+    if count < 2:
+        return Interval(math.nan, math.nan, over)
+    middle, spread = float(means.mean()), float(means.std())
+    if spread == 0.0:
+        return Interval(middle, middle, over, float(middle == 0.0))
+    error = spread / math.sqrt(count - 1)
+    skewness = float((((means - middle) / spread) ** 3).mean())
+    shift = min((1 + 12 / max(count, 10)) ** 2 * abs(skewness), MOST_SKEWED) / (6 * math.sqrt(count))
+    share = min(0.5 + abs(skewness) / 4, 1.0)  # of Student's p-value: a half is that of one side
+    t, freedom = abs(middle) / error, count - 1
+    p = _p_on_long_side(t, shift, freedom) if middle * skewness < 0 else _p_on_short_side(t, shift, share, freedom)
+    long, short = _reaches(shift, share, freedom)
+    below, above = (short, long) if skewness > 0 else (long, short)
+    return Interval(middle - below * error, middle + above * error, over, p)
+
+
+def _reaches(shift: float, share: float, freedom: int) -> tuple[float, float]:
+    """Return how many standard errors an interval reaches on the long and on the short side."""
+    q = student_point(1 - LEVEL, freedom)
+    top = min(q, 1 / (4 * shift)) if shift else q  # beyond, a larger q would shorten the reach
+    short = max(top - shift * (1 + 2 * top**2), student_point((1 - LEVEL) / share, freedom))
+    return q + shift * (1 + 2 * q**2), short
+
+
+def _p_on_long_side(reach: float, shift: float, freedom: int) -> float:
+    """Return the p-value at which q + shift (1 + 2 q^2) is the reach."""
+    rest = reach - shift
+    return student_p(2 * rest / (1 + math.sqrt(1 + 8 * shift * rest)), freedom) if rest > 0 else 1.0
+
+
+def _p_on_short_side(reach: float, shift: float, share: float, freedom: int) -> float:
+    """Return the p-value at which q - shift (1 + 2 q^2) is the reach, or Student's where that is larger."""
+    root = 1 - 8 * shift * (reach + shift)
+    shifted = student_p(2 * (reach + shift) / (1 + math.sqrt(root)), freedom) if root >= 0 else 0.0
+    return max(shifted, share * student_p(reach, freedom))
 
 
 def interval_of(
@@ -81,13 +111,13 @@ def interval_of(
         again = groups[0][random.integers(0, count, (rounds, count))]
     else:
         again = _resample_runs(groups, rounds, random)
-    beyond = NormalDist().cdf(-np.sqrt(count / (count - 1)) * _student(count - 1))
+    beyond = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student_point(1 - LEVEL, count - 1))
     low, high = np.percentile(statistic(again), [100 * beyond, 100 * (1 - beyond)])
     return Interval(float(low), float(high), over)
 
 
 def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int = 0) -> tuple[float, float]:
-    """Return an interval of the mean of one sample of maps less that of another, by bootstrap-t (Welch's error)."""
+    """Return an interval of the mean of one sample of maps minus that of another, by bootstrap-t (Welch's error)."""
     random = np.random.default_rng(seed)
     again = [sample[random.integers(0, len(sample), (rounds, len(sample)))] for sample in (one, two)]
 
@@ -137,25 +167,34 @@ def _resample_runs(groups: list[Array], rounds: int, random: np.random.Generator
     return drawn
 
 
-def _resample_means(groups: list[Array], rounds: int, random: np.random.Generator) -> Array:
-    """Draw maps, and runs within them; return the mean of every drawn map, [round, map]."""
-    most = max(len(group) for group in groups)
-    means: Array = _resample_runs(groups, rounds, random).reshape(rounds, len(groups), most).mean(axis=2)
-    return means
+@lru_cache
+def student_point(p: float, freedom: int) -> float:
+    """Return the point that Student's t exceeds on either side with probability p / 2.
+
+    >>> round(student_point(0.05, 9), 6)
+    2.262157
+    """
+    point, step = 0.0, math.inf
+    while step > 1e-12 * point:  # Newton's method, from the left of a convex function
+        density = _scale(freedom) / math.sqrt(freedom) * (1 + point**2 / freedom) ** (-(freedom + 1) / 2)
+        step = (student_p(point, freedom) - p) / density
+        point += step
+    return point
 
 
-def _student(freedom: int) -> float:
-    """Return the upper 2.5 % point of Student's t, to 1 %: in closed form up to 2, else by Cornish and Fisher."""
-    tail = (1 - LEVEL) / 2
-    if freedom == 1:
-        return 1 / math.tan(math.pi * tail)
-    if freedom == 2:
-        return LEVEL / math.sqrt(2 * tail * (1 - tail))
-    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return float(z + sum(term / freedom**k for k, term in enumerate(terms, start=1)))
+def student_p(t: float, freedom: int) -> float:
+    """Return how likely the size of Student's t exceeds a number: an integral of sin(x)^(freedom - 1)."""
+    end = math.atan2(math.sqrt(freedom), abs(t))
+    places, weights = _gauss()
+    return min(_scale(freedom) * end * float(weights @ np.sin(end * places) ** (freedom - 1)), 1.0)
+
+
+def _scale(freedom: int) -> float:
+    return 2 / math.sqrt(math.pi) * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+
+
+@cache
+def _gauss() -> tuple[Array, Array]:
+    """Return places and weights of a Gauss-Legendre rule on [0, 1]."""
+    places, weights = np.polynomial.legendre.leggauss(80)
+    return (places + 1) / 2, weights / 2

@@ -96,21 +96,6 @@ def probability_of_improvement(one: Array, two: Array) -> float:
     return float(np.mean(below + up_to) / (2 * len(two)))
 
 
-def sign_flip_p(differences: Array, rounds: int = 20_000, seed: int = 0) -> float:
-    """Return how often random signs give at least this mean of paired differences, two-sided.
-
-    With at most 14 pairs all signs are tried; otherwise the observed ones count as one of the rounds.
-    """
-    n = len(differences)
-    if n <= 14:
-        signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-    else:
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], (rounds, n))
-        signs[0] = 1.0
-    means = np.abs(signs @ differences) / n
-    return float(np.mean(means >= np.abs(differences.mean()) - 1e-12 * np.abs(differences).max(initial=0.0)))
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected for their number (Holm 1979), in the same order.
 

@@ -12,13 +12,12 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
 from fastrm.errors import ConfigError
-from fastrm.results.intervals import Over, by_map, interval_of, interval_of_mean
+from fastrm.results.intervals import Interval, Over, by_map, interval_of, interval_of_mean
 from fastrm.results.stats import (
     QUARTILES,
     censored_percentile,
     iqm,
     probability_of_improvement,
-    sign_flip_p,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +54,8 @@ class Paired:
     """Lower end of a 95 % interval of the difference."""
     high: float
     p: float
-    """Two-sided p-value of the difference, by random signs of whole maps (or of seeds)."""
+    """Two-sided p-value of a difference of 0, from the same equations as the interval: it is below 0.05 if and only if
+    the interval excludes 0. NaN where a single map or pair gives none."""
     probability: float
     """How likely a run of the first is better than one of the second on the same map and task, ties counting half,
     averaged over maps and tasks. Better is more, of steps fewer."""
@@ -65,9 +65,10 @@ class Paired:
 
     def __str__(self) -> str:
         what = f"restricted mean of {self.value}" if self.never else self.value
+        p = "p < 0.0001" if self.p < 1e-4 else f"p {self.p:.2g}"
         return (
             f"{self.one} less {self.two}, {what}: {self.difference:.6g} [{self.low:.6g}, {self.high:.6g}] "
-            f"over {self.over} ({self.maps} map{'s' * (self.maps > 1)}, {self.pairs} pairs), p {self.p:.2g}, "
+            f"over {self.over} ({self.maps} map{'s' * (self.maps > 1)}, {self.pairs} pairs), {p}, "
             f"better with probability {self.probability:.3f}"
         )
 
@@ -94,7 +95,7 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
         row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[chosen], q) for q in QUARTILES}
         row["steps_to_plateau_50"] = censored_percentile(plateau[chosen], 50)
         for share, truth in zip(SHARES, (~np.isnan(steps[chosen]), solved[chosen]), strict=True):
-            ends = interval_of_mean(truth.astype(np.float64), where, rounds=400)
+            ends = interval_of_mean(truth.astype(np.float64), where)
             row |= {
                 share: float(truth.mean()),
                 f"{share}_low": max(ends.low, 0.0),
@@ -126,17 +127,23 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
     strata = np.array(["/".join(map(str, key[:-1])) for key in common])
     chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
     differences = np.subtract(*np.where(np.isnan(pair), float(results.plan.steps), pair))
-    maps = np.array(["/".join(key[:2]) for key in common])
-    where = check_over(maps, over)
-    per_map = np.array([group.mean() for group in by_map(differences, where)])
-    units = per_map if len(per_map) > 1 else differences
-    interval, middle = interval_of_mean(differences, where), float(per_map.mean())
+    maps = check_over(np.array(["/".join(key[:2]) for key in common]), over)
+    middle = float(np.mean([unit.mean() for unit in by_map(differences, maps)]))
     room = _resolution(results, pair) if is_steps else 0.0
+    interval = _widened(interval_of_mean(differences, maps), middle, room)
     return Paired(
         one=one, two=two, value=value, pairs=len(common), maps=len(np.unique(maps)), over=interval.over,
-        difference=middle, low=min(interval.low, middle - room), high=max(interval.high, middle + room),
-        p=sign_flip_p(units), probability=float(np.mean(chance)), never=int(np.isnan(pair).sum()),
+        difference=middle, low=interval.low, high=interval.high, p=interval.p, probability=float(np.mean(chance)),
+        never=int(np.isnan(pair).sum()),
     )  # fmt: skip
+
+
+def _widened(interval: Interval, middle: float, room: float) -> Interval:
+    """Return an interval that reaches at least so far on either side, with the p-value that belongs to it."""
+    if math.isnan(interval.p):
+        return interval
+    p = interval.p if abs(middle) > room else 1.0
+    return interval._replace(low=min(interval.low, middle - room), high=max(interval.high, middle + room), p=p)
 
 
 def _resolution(results: Results, reached: Array) -> float:

@@ -27,22 +27,6 @@ def test_the_probability_of_improvement_is_mann_whitney_s(one, two):
     assert stats.probability_of_improvement(one, two) == pytest.approx(u / (len(one) * len(two)), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 5, 12])
-def test_sign_flips_agree_with_scipy_where_all_signs_are_tried(n):
-    differences = np.random.default_rng(n).normal(0.4, size=n)
-    expected = scipy_stats.permutation_test(
-        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
-    ).pvalue
-    assert stats.sign_flip_p(differences) == pytest.approx(expected, abs=1e-12)
-
-
-def test_sign_flips_of_many_pairs_are_close_to_a_t_test():
-    differences = np.random.default_rng(3).normal(0.2, size=80)
-    expected = scipy_stats.ttest_1samp(differences, 0).pvalue
-    assert stats.sign_flip_p(differences) == pytest.approx(expected, abs=0.02)
-    assert stats.sign_flip_p(np.zeros(20)) == 1.0
-
-
 def test_thresholds_and_areas_by_hand():
     curves = np.array([[np.nan, 0.5, 0.9], [0.0, 0.1, 0.2]])
     assert stats.steps_to(curves, np.array([10, 20, 30]), 0.5).tolist()[0] == 20.0
@@ -68,9 +52,7 @@ def test_paired_comparisons_use_runs_that_share_their_random_numbers(tmp_path):
     results = make(tmp_path)
     paired = results.compare("crm-num", "qrm-num")
     assert paired.pairs == 4 * 2 * 3 and paired.difference == pytest.approx(0.05, abs=1e-12)
-    assert (
-        (paired.low, paired.high) == pytest.approx((0.05, 0.05)) and paired.p == 2 / 2**4 and paired.probability == 1.0
-    )
+    assert (paired.low, paired.high) == pytest.approx((0.05, 0.05)) and paired.p < 1e-12 and paired.probability == 1.0
     assert results.compare("qrm-num", "crm-num").difference == pytest.approx(-0.05, abs=1e-12)
     steps = results.compare("crm-num", "qrm-num", "steps_to_90", task="a")
     assert steps.difference == -500.0 and steps.pairs == 12

@@ -86,7 +86,7 @@ def _means(results: Results, score: Array, rows: Array, ticks: Array) -> Array:
     columns = []
     for tick in ticks:
         values = score[rows, tick]
-        interval = interval_of_mean(values, maps, rounds=400)
+        interval = interval_of_mean(values, maps)
         middle = float(np.mean([values[maps == one].mean() for one in np.unique(maps)]))
         ends = [end if np.isfinite(end) else middle for end in (interval.low, interval.high)]
         columns.append([ends[0], middle, ends[1]])

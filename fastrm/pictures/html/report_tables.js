@@ -12,6 +12,7 @@ const fixed = (x, digits) =>
     : "–";
 
 const three = (x) => fixed(x, 3);
+const pValue = (p) => (number(p) < 1e-4 ? "< 0.0001" : show(Number(number(p).toPrecision(2))));
 
 function summaryPanel(data, onmethod) {
   const over = [...new Set(data.summary.map((row) => row.over))].join(" or ");
@@ -96,10 +97,10 @@ function comparisonPanel(data) {
     },
     {
       name: "p",
-      hint: "two-sided, by random signs",
+      hint: "two-sided; below 0.05 where the interval excludes 0",
       isNumber: true,
       value: (row) => row.p,
-      text: (row) => show(Number(number(row.p).toPrecision(2))),
+      text: (row) => pValue(row.p),
     },
     { name: "over", value: (row) => row.over, text: (row) => row.over },
   ];
