@@ -242,7 +242,7 @@ class Results:
         Returns
         -------
         Paired
-            Difference, interval, p-value and probability; ``print`` of it says all.
+            Difference and probability of improvement with their intervals, and a p-value; ``print`` of it says all.
         """
         return compare(self, one, two, value, by, over, **wanted)
 

@@ -84,16 +84,25 @@ def iqm(values: Array) -> Any:
     return ordered[..., count // 4 : count - count // 4].mean(axis=-1)
 
 
-def probability_of_improvement(one: Array, two: Array) -> float:
-    """Return how likely a run of `one` exceeds a run of `two`, ties counting half (Mann-Whitney U / nm).
+def improvements(one: Array, two: Array) -> Array:
+    """Return what each pair of runs adds to the probability that a run of `one` exceeds a run of `two`, ties half.
 
-    >>> probability_of_improvement(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
-    0.875
+    That is the share of `two` that its first run exceeds, plus the share of `one` that exceeds its second run, minus
+    the probability. So the mean over pairs is the probability (Mann-Whitney U / n^2), and their spread gives its error.
+
+    >>> improvements(np.array([1.0, 2.0]), np.array([1.0, 0.0])).tolist()
+    [0.625, 1.125]
     """
-    ordered = np.sort(two)
-    below = np.searchsorted(ordered, one, side="left")
-    up_to = np.searchsorted(ordered, one, side="right")
-    return float(np.mean(below + up_to) / (2 * len(two)))
+    lost = _share_below(two, one)
+    added: Array = _share_below(one, two) - lost + lost.mean()
+    return added
+
+
+def _share_below(values: Array, others: Array) -> Array:
+    """Return which share of the others each value exceeds, ties counting half."""
+    ordered = np.sort(others)
+    twice = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")
+    return np.asarray(twice / (2 * len(others)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

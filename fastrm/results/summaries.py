@@ -12,13 +12,8 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
 from fastrm.errors import ConfigError
-from fastrm.results.intervals import Interval, Over, by_map, interval_of, interval_of_mean
-from fastrm.results.stats import (
-    QUARTILES,
-    censored_percentile,
-    iqm,
-    probability_of_improvement,
-)
+from fastrm.results.intervals import Interval, Over, by_map, interval_of, interval_of_mean, interval_of_share
+from fastrm.results.stats import QUARTILES, censored_percentile, improvements, iqm
 
 if TYPE_CHECKING:
     from fastrm.results.dataset import Results
@@ -46,10 +41,10 @@ class Paired:
     maps: int
     """Maps these are on."""
     over: Over
-    """What the interval and the p-value are over: maps, so that they speak of maps like these, or the seeds of one map,
-    so that they speak of that map alone."""
+    """What intervals and p-value are over: maps, so that they speak of maps like these, or the seeds of one map, so
+    that they speak of that map alone."""
     difference: float
-    """Mean of the first less the second: positive where the first has more. Of steps, more is worse."""
+    """Mean of the first minus the second: positive where the first has more. Of steps, more is worse."""
     low: float
     """Lower end of a 95 % interval of the difference."""
     high: float
@@ -58,7 +53,10 @@ class Paired:
     the interval excludes 0. NaN where a single map or pair gives none."""
     probability: float
     """How likely a run of the first is better than one of the second on the same map and task, ties counting half,
-    averaged over maps and tasks. Better is more, of steps fewer."""
+    averaged over maps. Better is more, of steps fewer."""
+    probability_low: float
+    """Lower end of a 95 % interval of the probability."""
+    probability_high: float
     never: int = 0
     """Runs of either that never got there. They count with the whole length of the run, so that the difference is one
     of *restricted means*: of the steps within that length."""
@@ -67,9 +65,9 @@ class Paired:
         what = f"restricted mean of {self.value}" if self.never else self.value
         p = "p < 0.0001" if self.p < 1e-4 else f"p {self.p:.2g}"
         return (
-            f"{self.one} less {self.two}, {what}: {self.difference:.6g} [{self.low:.6g}, {self.high:.6g}] "
+            f"{self.one} minus {self.two}, {what}: {self.difference:.6g} [{self.low:.6g}, {self.high:.6g}] "
             f"over {self.over} ({self.maps} map{'s' * (self.maps > 1)}, {self.pairs} pairs), {p}, "
-            f"better with probability {self.probability:.3f}"
+            f"better with probability {self.probability:.3f} [{self.probability_low:.3f}, {self.probability_high:.3f}]"
         )
 
 
@@ -124,17 +122,20 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
     if not is_steps and np.isnan(pair).any():
         raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
-    strata = np.array(["/".join(map(str, key[:-1])) for key in common])
-    chance = [probability_of_improvement(ranks[0, strata == s], ranks[1, strata == s]) for s in np.unique(strata)]
+    strata, better = np.array(["/".join(map(str, key[:-1])) for key in common]), np.empty(len(common))
+    for stratum in np.unique(strata):
+        better[strata == stratum] = improvements(*ranks[:, strata == stratum])
     differences = np.subtract(*np.where(np.isnan(pair), float(results.plan.steps), pair))
     maps = check_over(np.array(["/".join(key[:2]) for key in common]), over)
-    middle = float(np.mean([unit.mean() for unit in by_map(differences, maps)]))
+    middle, probability = (
+        float(np.mean([unit.mean() for unit in by_map(column, maps)])) for column in (differences, better)
+    )
     room = _resolution(results, pair) if is_steps else 0.0
-    interval = _widened(interval_of_mean(differences, maps), middle, room)
+    interval, chance = _widened(interval_of_mean(differences, maps), middle, room), _interval_of_chance(better, maps)
     return Paired(
         one=one, two=two, value=value, pairs=len(common), maps=len(np.unique(maps)), over=interval.over,
-        difference=middle, low=interval.low, high=interval.high, p=interval.p, probability=float(np.mean(chance)),
-        never=int(np.isnan(pair).sum()),
+        difference=middle, low=interval.low, high=interval.high, p=interval.p, probability=probability,
+        probability_low=chance.low, probability_high=chance.high, never=int(np.isnan(pair).sum()),
     )  # fmt: skip
 
 
@@ -144,6 +145,17 @@ def _widened(interval: Interval, middle: float, room: float) -> Interval:
         return interval
     p = interval.p if abs(middle) > room else 1.0
     return interval._replace(low=min(interval.low, middle - room), high=max(interval.high, middle + room), p=p)
+
+
+def _interval_of_chance(better: Array, maps: Array) -> Interval:
+    """Return an interval of a mean within [0, 1]; Wilson's where all values are 0 or all are 1 and show no spread."""
+    interval = interval_of_mean(better, maps)
+    if interval.low == interval.high and interval.low in (0.0, 1.0):
+        count = len(better) if interval.over == "seeds" else len(np.unique(maps))
+        low, high = interval_of_share(round(interval.low * count), count)
+    else:
+        low, high = max(interval.low, 0.0), min(interval.high, 1.0)
+    return interval._replace(low=low, high=high)
 
 
 def _resolution(results: Results, reached: Array) -> float:

@@ -103,6 +103,7 @@ def test_claims_have_chips_and_comparisons_are_those_of_python(paper, browser, o
     first = browser.ask("fastrm.data.comparisons[0]")
     pair = paper.compare(first["label"], first_label(paper), setup=first["setup"], task=first["task"])
     assert first["probability"] == pytest.approx(pair.probability) and first["low"] == pytest.approx(pair.low)
+    assert first["probabilityEnds"] == pytest.approx([pair.probability_low, pair.probability_high])
 
 
 def first_label(results):

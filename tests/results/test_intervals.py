@@ -199,10 +199,24 @@ def test_no_comparison_has_a_p_value_that_disagrees_with_its_interval(results, v
         for where in ({}, {"setup": "1a1b1c"}, {"setup": "1a1b1c", "grid": "1"}):
             pair = changed.compare("crm-num", "qrm-num", value, **where)
             assert (pair.p < 0.05) == (pair.low > 0 or pair.high < 0)
+            assert 0 <= pair.probability_low <= pair.probability <= pair.probability_high <= 1
             seen.add(pair.p < 0.05)
     assert seen == {True, False}
 
 
 def test_a_single_pair_has_neither_interval_nor_p_value(results):
     pair = results.select(seed=0).compare("crm-num", "qrm-num", "steps_to_90", setup="1a1b1c", grid="1")
-    assert np.isnan([pair.low, pair.high, pair.p]).all()
+    assert np.isnan([pair.low, pair.high, pair.p, pair.probability_low, pair.probability_high]).all()
+
+
+def test_the_interval_of_the_probability_of_improvement_is_over_maps_and_printed(tmp_path):
+    def turn(run):
+        run["score"] = 0.9 + 0.01 * run["seed"] + 0.01 * (run["label"] == "crm-num") * (run["grid"] % 3)
+
+    plan = make_plan(methods=("qrm-num", "crm-num"), setups=("1a1b1c",), maps=9, map_files=(), tasks=("a",))
+    pair = load(make_file(tmp_path / "x.h5", turn, plan=plan)).compare("crm-num", "qrm-num")
+    on_map = [4.5 / 9, 7 / 9, 8.5 / 9] * 3  # with 0, 1 and 2 hundredths more than three seeds a hundredth apart
+    wanted = interval_of_mean(np.array(on_map), np.arange(9))
+    assert pair.probability == pytest.approx(np.mean(on_map)) and pair.probability_low == pytest.approx(wanted.low)
+    assert str(pair).startswith("crm-num minus qrm-num, settled: 0.01 [")
+    assert str(pair).endswith(f"better with probability 0.741 [{wanted.low:.3f}, {wanted.high:.3f}]")

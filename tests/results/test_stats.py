@@ -21,10 +21,12 @@ def test_the_inter_quartile_mean_is_scipy_s_trimmed_mean(values):
 
 
 @pytest.mark.parametrize("one", SAMPLES, ids=len)
-@pytest.mark.parametrize("two", SAMPLES, ids=len)
-def test_the_probability_of_improvement_is_mann_whitney_s(one, two):
-    u = scipy_stats.mannwhitneyu(one, two).statistic
-    assert stats.probability_of_improvement(one, two) == pytest.approx(u / (len(one) * len(two)), rel=1e-12)
+def test_the_probability_of_improvement_is_mann_whitney_s_and_its_error_delong_s(one):
+    two = np.random.default_rng(8).permutation(one) + np.random.default_rng(9).integers(-1, 2, len(one))
+    added, n = stats.improvements(one, two), len(one)
+    assert added.mean() == pytest.approx(scipy_stats.mannwhitneyu(one, two).statistic / n**2, rel=1e-12)
+    wins = np.array([[(x > y) + 0.5 * (x == y) for y in two] for x in one])
+    assert added == pytest.approx(wins.mean(axis=1) + wins.mean(axis=0) - wins.mean())
 
 
 def test_thresholds_and_areas_by_hand():
@@ -53,6 +55,7 @@ def test_paired_comparisons_use_runs_that_share_their_random_numbers(tmp_path):
     paired = results.compare("crm-num", "qrm-num")
     assert paired.pairs == 4 * 2 * 3 and paired.difference == pytest.approx(0.05, abs=1e-12)
     assert (paired.low, paired.high) == pytest.approx((0.05, 0.05)) and paired.p < 1e-12 and paired.probability == 1.0
+    assert (paired.probability_low, paired.probability_high) == (pytest.approx(0.51, abs=0.001), 1.0)  # of 4 maps
     assert results.compare("qrm-num", "crm-num").difference == pytest.approx(-0.05, abs=1e-12)
     steps = results.compare("crm-num", "qrm-num", "steps_to_90", task="a")
     assert steps.difference == -500.0 and steps.pairs == 12

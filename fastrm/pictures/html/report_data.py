@@ -118,7 +118,8 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
             except FastrmError:  # no runs on the same map and seed, or shorter than a tick
                 continue
             rows.append({
-                "setup": setup, "task": task, "label": label, "probability": pair.probability, "over": pair.over,
+                "setup": setup, "task": task, "label": label, "over": pair.over,
+                "probability": pair.probability, "probabilityEnds": [pair.probability_low, pair.probability_high],
                 "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
             })  # fmt: skip
     return rows

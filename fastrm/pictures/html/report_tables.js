@@ -82,9 +82,15 @@ function comparisonPanel(data) {
     { name: "task", value: (row) => row.task, text: (row) => row.task },
     {
       name: "better with probability",
+      hint: "with its 95 % interval",
       isNumber: true,
       value: (row) => row.probability,
-      text: (row) => [bar(number(row.probability)), ` ${three(row.probability)}`],
+      csvNames: ["better with probability", "probability low", "probability high"],
+      csv: (row) => [row.probability, ...row.probabilityEnds],
+      text: (row) => [
+        bar(number(row.probability)),
+        ` ${three(row.probability)} [${row.probabilityEnds.map(three).join(", ")}]`,
+      ],
     },
     {
       name: "difference",
