@@ -243,6 +243,7 @@ class Results:
         -------
         Paired
             Difference and probability of improvement with their intervals, and a p-value; ``print`` of it says all.
+            `fastrm.results.holm` corrects the p-values of several comparisons.
         """
         return compare(self, one, two, value, by, over, **wanted)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_number
 
 QUARTILES = (25.0, 50.0, 75.0)
 
@@ -105,19 +106,22 @@ def _share_below(values: Array, others: Array) -> Array:
     return np.asarray(twice / (2 * len(others)))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number (Holm 1979), in the same order.
+def holm(p_values: Sequence[float]) -> Array:
+    """Return p-values corrected for their number (Holm 1979), in the same order; those that are NaN stay NaN.
 
-    The k-th smallest of n is multiplied by n - k + 1, and is never below a smaller one. Whoever rejects all that are
-    at most 5 % then rejects any true hypothesis with a probability of at most 5 %.
+    With these, the chance of one or more findings below 5 % where there is nothing is at most 5 %.
 
-    >>> holm([0.04, 0.01, 0.5])
-    [0.08, 0.03, 0.5]
+    >>> holm([0.01, 0.04, 0.02]).tolist()
+    [0.03, 0.04, 0.04]
     """
-    corrected, largest = [0.0] * len(p_values), 0.0
-    for rank, k in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[k]))
-        corrected[k] = largest
+    for k, p in enumerate(p_values):
+        if p == p:
+            check_number(f"p_values[{k}]", p, 0, 1)
+    given = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(given, kind="stable")[: np.isfinite(given).sum()]
+    corrected = np.full(len(given), np.nan)
+    factors = np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * given[order]), 1.0)
     return corrected
 
 

@@ -12,7 +12,7 @@ import fastrm
 from fastrm import ConfigError, experiments, load
 from fastrm.bench.__main__ import main
 from fastrm.pictures import report_page
-from fastrm.results import band
+from fastrm.results import band, holm
 from fastrm.studies import judge
 
 from browser import Browser, find_browser
@@ -104,6 +104,8 @@ def test_claims_have_chips_and_comparisons_are_those_of_python(paper, browser, o
     pair = paper.compare(first["label"], first_label(paper), setup=first["setup"], task=first["task"])
     assert first["probability"] == pytest.approx(pair.probability) and first["low"] == pytest.approx(pair.low)
     assert first["probabilityEnds"] == pytest.approx([pair.probability_low, pair.probability_high])
+    rows = browser.ask("fastrm.data.comparisons")
+    assert [row["holm"] for row in rows] == pytest.approx(holm([row["p"] for row in rows]).tolist())
 
 
 def first_label(results):

@@ -29,6 +29,23 @@ def test_the_probability_of_improvement_is_mann_whitney_s_and_its_error_delong_s
     assert added == pytest.approx(wins.mean(axis=1) + wins.mean(axis=0) - wins.mean())
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 40])
+def test_holm_s_p_values_are_those_of_the_definition(count):
+    given = np.random.default_rng(count).integers(0, 9, count) / 80
+    rank = np.argsort(np.argsort(given, kind="stable"))
+    at_its_turn = [min(1, (count - r) * p) for p, r in zip(given, rank, strict=True)]
+    expected = [max(v for v, other in zip(at_its_turn, rank, strict=True) if other <= r) for r in rank]
+    assert stats.holm(given.tolist()).tolist() == pytest.approx(expected)
+
+
+def test_holm_passes_over_missing_p_values_and_refuses_what_is_none():
+    assert stats.holm([0.01, float("nan"), 0.03]).tolist() == pytest.approx([0.02, float("nan"), 0.03], nan_ok=True)
+    with pytest.raises(ConfigError, match=r"p_values\[1\]=1.5: must be a number from 0 to 1"):
+        stats.holm([0.5, 1.5])
+    with pytest.raises(ConfigError, match=r"p_values\[0\]=.*: must be a number"):
+        stats.holm(["0.1"])
+
+
 def test_thresholds_and_areas_by_hand():
     curves = np.array([[np.nan, 0.5, 0.9], [0.0, 0.1, 0.2]])
     assert stats.steps_to(curves, np.array([10, 20, 30]), 0.5).tolist()[0] == 20.0

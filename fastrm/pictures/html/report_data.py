@@ -17,7 +17,7 @@ from fastrm.pictures.html.page import smallest
 from fastrm.pictures.method_looks import looks_of
 from fastrm.pictures.panels import Group, ceilings_of, value_text, with_settings
 from fastrm.pictures.sweeps import SweepPoint, sweep_points
-from fastrm.results import Results, band, interval_of_mean
+from fastrm.results import Results, band, holm, interval_of_mean
 
 Groups = Mapping[Group, Array]
 """Rows of the runs of every group that has some."""
@@ -103,7 +103,7 @@ def _differences(values: Array, low: float, high: float) -> Array:
 
 def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str, Any]]:
     """Compare every method with one, on each setup and task: settled scores, run by run."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for setup, task in dict.fromkeys(key[:2] for key in groups):
         labels = [label for one, two, label in groups if (one, two) == (setup, task)]
         if against not in labels or len(labels) < 2:
@@ -122,7 +122,8 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
                 "probability": pair.probability, "probabilityEnds": [pair.probability_low, pair.probability_high],
                 "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
             })  # fmt: skip
-    return rows
+    corrected = holm([row["p"] for row in rows])
+    return [row | {"holm": float(p)} for row, p in zip(rows, corrected, strict=True)]
 
 
 def summary_data(results: Results) -> list[dict[str, Any]]:

@@ -108,6 +108,13 @@ function comparisonPanel(data) {
       value: (row) => row.p,
       text: (row) => pValue(row.p),
     },
+    {
+      name: "p (Holm)",
+      hint: "corrected for the number of comparisons in this table",
+      isNumber: true,
+      value: (row) => row.holm,
+      text: (row) => pValue(row.holm),
+    },
     { name: "over", value: (row) => row.over, text: (row) => row.over },
   ];
   return panel(
