@@ -18,7 +18,7 @@ PAPER = Experiment.named("paper")
 def make_plan(**changes):
     settings = {
         "name": "made", "setups": ("1a1b1c", "2a2b2c"), "maps": 2, "map_files": PAPER.map_files[:1], "tasks": TASKS,
-        "methods": METHODS, "seeds": 4, "steps": 1_000_000, "profile": "icarte2022", "closer": "any",
+        "methods": METHODS, "seeds": 3, "steps": 1_000_000, "profile": "icarte2022", "closer": "any",
         "learner": LearnerConfig(tick=100_000),
     }  # fmt: skip
     return Plan.of(Experiment(**{**settings, **changes}))
