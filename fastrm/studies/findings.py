@@ -128,7 +128,7 @@ def sweep(results: Results, tasks: bool = False) -> Iterator[Point]:
                 method=plain_label(label),
                 optimism=method_of(label).optimism,
                 runs=len(mine),
-                shortest=over_maps(solved[mine], maps),
+                shortest=share_over_maps(solved[mine], maps),
                 area=over_maps(area[mine], maps),
                 steps=tuple(censored_percentile(steps[mine], q) for q in (25, 50, 75)),  # type: ignore[arg-type]
             )
@@ -215,6 +215,12 @@ def over_maps(values: Array, maps: Array) -> Estimate:
         return Estimate(float(means[0]), math.nan, math.nan)
     interval = interval_of_mean(values, maps)
     return Estimate(float(np.mean(means)), interval.low, interval.high)
+
+
+def share_over_maps(values: Array, maps: Array) -> Estimate:
+    """Return what `over_maps` does of truth values; the interval of a share stays within 0 and 1."""
+    share = over_maps(values, maps)
+    return share._replace(low=max(share.low, 0.0), high=min(share.high, 1.0))
 
 
 def share_above(gaps: Array, maps: Array) -> Share:

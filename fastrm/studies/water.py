@@ -20,7 +20,7 @@ from fastrm.experiments import WaterRow
 from fastrm.machines import RewardMachine
 from fastrm.problems import compile
 from fastrm.studies.claim import Share
-from fastrm.studies.findings import Estimate, over_maps, share_above
+from fastrm.studies.findings import Estimate, over_maps, share_above, share_over_maps
 from fastrm.studies.published import ALGORITHMS, machine_file, published_runs, water_file
 from fastrm.worlds import PUSH, PUSHES, WaterWorld
 
@@ -146,7 +146,7 @@ def water_cells(rows: Sequence[WaterRow]) -> Iterator[Cell]:
         ratios = [row.greedy_length / row.shortest for row in mine if row.greedy_length]
         yield Cell(
             *key, len(mine), over_maps(np.array([row.area for row in mine]), worlds),
-            over_maps(np.array([float(row.greedy_length > 0) for row in mine]), worlds),
+            share_over_maps(np.array([float(row.greedy_length > 0) for row in mine]), worlds),
             float(np.median(ratios)) if ratios else math.inf,
         )  # fmt: skip
 

@@ -12,7 +12,16 @@ from fastrm.experiments import Method
 from fastrm.experiments.episode_logs import log_path, write_log
 from fastrm.experiments.plan import Place, Plan
 from fastrm.pictures.figures import figures_of, optimism_sweep
-from fastrm.studies.findings import agreement, certified, differences, over_maps, short_names, sweep, verdicts
+from fastrm.studies.findings import (
+    agreement,
+    certified,
+    differences,
+    over_maps,
+    share_over_maps,
+    short_names,
+    sweep,
+    verdicts,
+)
 
 SETTINGS = {
     "name": "little", "setups": ("1a1b", "1a1b walls 0.2", "1a1b deceptive"), "maps": 2, "size": 12,
@@ -134,6 +143,13 @@ def test_intervals_come_from_maps_not_from_runs():
     mean, low, high = over_maps(values, maps)
     assert (mean, low, high) == pytest.approx((0.5, 0.5 - 12.706 / 2, 0.5 + 12.706 / 2), rel=1e-4)  # Student's, of two
     assert math.isnan(over_maps(values[:500], maps[:500]).low)
+    assert math.isnan(share_over_maps(values[:500], maps[:500]).low)
+
+
+def test_the_interval_of_a_share_stays_within_0_and_1():
+    rare = np.array([1.0] + [0.0] * 11)
+    assert over_maps(rare, np.arange(12)).low < 0
+    assert share_over_maps(rare, np.arange(12)).low == 0 and share_over_maps(1 - rare, np.arange(12)).high == 1
 
 
 def test_verdicts_are_counted_per_setup_and_kind():
