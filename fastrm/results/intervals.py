@@ -12,6 +12,10 @@ t3 populations and 10 to 100 maps:
 - Outliers of a symmetric population look like skewness. So the end on the short side is no nearer than Student's
   one-sided end, and no nearer than his two-sided end where the skewness is 2 or more.
 
+Other populations were not used for it. There p is below 5 % in 1 to 2 % of draws of 10 maps on bounded symmetric data,
+in 4 to 5 % on gamma, Laplace and chi-square data, and in 10 to 19 % where a fifth of the maps decides. With 30 maps it
+is in 2 to 7 %.
+
 The p-value solves the same equations for the level at which an end is 0, so that it is below 5 % if and only if the
 95 % interval excludes 0. Other statistics get percentiles over resamples of maps, and of runs within them, at a level
 widened for the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
