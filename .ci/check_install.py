@@ -30,7 +30,7 @@ def must(*command, cwd):
 
 def tracked_modules():
     files = must("git", "ls-files", "fastrm", "kernels", "bench", cwd=ROOT).split()
-    inside = {"fastrm": "fastrm", "kernels": "fastrm/kernels", "bench": "fastrm/suites"}
+    inside = {"fastrm": "fastrm", "kernels": "fastrm/kernels", "bench": "fastrm/bench"}
     return {inside[name.partition("/")[0]] + "/" + name.partition("/")[2] for name in files}
 
 

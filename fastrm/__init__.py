@@ -6,6 +6,8 @@ command line start at once.
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +25,12 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         StoreError as StoreError,
     )
     from fastrm.exact import Guarantee as Guarantee, guarantee as guarantee, optimal_arps as optimal_arps
-    from fastrm.exact.check import Check as Check, check as check  # not the modules of these names
-    from fastrm.exact.lint import Finding as Finding, lint as lint
+    from fastrm.exact.lint import (
+        Check as Check,
+        Finding as Finding,
+        check as check,  # not the modules of these names
+        lint as lint,
+    )
     from fastrm.exact.solve import Solution as Solution, solve as solve
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
@@ -50,10 +56,19 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
 
 __version__ = "0.1.0"
 
-# In a checkout the kernels lie beside this folder; an installed package holds them inside it.
-_here = Path(__file__).resolve().parent
-if not (_here / "kernels").is_dir() and (_here.parent / "kernels" / "__init__.py").is_file():
-    __path__.append(str(_here.parent))
+
+class _Checkout:
+    """Finds ``fastrm.kernels`` and ``fastrm.bench``, which in a checkout are folders beside this one."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name not in ("fastrm.kernels", "fastrm.bench"):
+            return None
+        return PathFinder.find_spec(name, [str(Path(__file__).resolve().parents[1])])
+
+
+if not Path(__file__).with_name("kernels").is_dir():  # an installed package holds both
+    sys.meta_path.insert(0, _Checkout)
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,

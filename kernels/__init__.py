@@ -14,6 +14,5 @@ from fastrm.kernels import _folder, _jit
 compile_lock, jit, part = _folder.compile_lock, _jit.jit, _jit.part
 
 with _jit.house_cache():  # every module of this folder, so that the machine code of none is made anew in each process
-    __all__ = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
-    for _name in __all__:
-        importlib.import_module(f"fastrm.kernels.{_name}")
+    for _module in pkgutil.walk_packages(__path__, "fastrm.kernels."):
+        importlib.import_module(_module.name)

@@ -7,7 +7,7 @@ import pytest
 from fastrm.config import Profile
 from fastrm.experiments import suites
 from fastrm.learners.hrm import Hrm
-from fastrm.pictures import style
+from fastrm.plots import style
 
 import evidence
 from evidence import DOCS, RECORD, ROOT

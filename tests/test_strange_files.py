@@ -10,7 +10,7 @@ from time_limit import does_not_hang
 
 from fastrm import ConfigError, Experiment, FastrmError, GridMap, LearnerConfig, MapError, RewardMachine
 from fastrm.errors import MissingExtra, shown
-from fastrm.experiments import Plan, written
+from fastrm.experiments import Plan, plan as written
 
 EXPERIMENT = {"name": "odd", "setups": ("1a1b",), "size": 5, "tasks": ("a-b",), "methods": ("crm-bool",)}
 READERS = (GridMap.load, RewardMachine.load, Experiment.load)

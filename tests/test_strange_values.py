@@ -8,14 +8,7 @@ import pytest
 from time_limit import does_not_hang
 
 import fastrm
-from fastrm import (
-    Experiment,
-    FastrmError,
-    GridMap,
-    LearnerConfig,
-    Profile,
-    RewardMachine,
-)
+from fastrm import Experiment, FastrmError, GridMap, LearnerConfig, Profile, RewardMachine
 from fastrm.errors import shown
 
 ODD = (

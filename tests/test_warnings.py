@@ -13,7 +13,7 @@ def warn_from(module, category):
 
 
 @pytest.mark.parametrize("category", [DeprecationWarning, FutureWarning, RuntimeWarning, ResourceWarning])
-@pytest.mark.parametrize("module", ["fastrm", "fastrm.results.store", "fastrm.kernels.crm"])
+@pytest.mark.parametrize("module", ["fastrm", "fastrm.results.store", "fastrm.kernels.learners.crm"])
 def test_a_warning_from_our_own_code_is_an_error(module, category):
     with pytest.raises(category):
         warn_from(module, category)

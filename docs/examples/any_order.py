@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import pictures
+from fastrm import plots as pictures
 
 grid = fastrm.GridMap.generate("1a1b1c", size=15, seed=3)
 for text in ("a-b-c", "{a,b,c}"):

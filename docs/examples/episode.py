@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import pictures
+from fastrm import plots as pictures
 
 grid = fastrm.GridMap.generate("1a1b1c", size=11, seed=4, layout="rooms")
 problem = fastrm.compile(grid, fastrm.task("a-b-c", kind="numeric-boolean"), metric="geodesic")

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import pictures
+from fastrm import plots as pictures
 
 grid = fastrm.GridMap.parse("""
 XXXXXXXXXXX

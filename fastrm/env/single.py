@@ -25,7 +25,7 @@ from fastrm.checks import check_truth, check_whole
 from fastrm.env.named_problems import build_problem, check_reset, draw_starts, office
 from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.kernels.contracts import LIVE
-from fastrm.pictures import paint, show
+from fastrm.plots import paint, show
 from fastrm.problems import Episode, Problem, slide
 from fastrm.worlds import layout_of
 

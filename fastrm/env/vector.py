@@ -10,7 +10,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_whole
 from fastrm.env.named_problems import build_problem, check_reset, draw_starts, office
 from fastrm.errors import ConfigError, MissingExtra
-from fastrm.kernels import environments
+from fastrm.kernels.worlds import environments
 from fastrm.problems import Problem, Terrain, slide
 from fastrm.worlds import GridMap
 

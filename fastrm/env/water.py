@@ -24,9 +24,9 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.env.named_problems import build_water_problem, check_reset
 from fastrm.errors import ConfigError, MissingExtra, shown
-from fastrm.kernels import water_environments
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.kernels.water_environments import WaterAgents
+from fastrm.kernels.worlds import water as water_environments
+from fastrm.kernels.worlds.water import WaterAgents
 from fastrm.problems import WaterProblem, colours_of
 from fastrm.worlds import FASTEST, WATER_ACTIONS, WATER_LIMIT
 

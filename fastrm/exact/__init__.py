@@ -1,13 +1,19 @@
 """Answers without learning: optima, scores, verdicts and thresholds, every bound proven. No randomness."""
 
-from fastrm.exact.check import Check, check
-from fastrm.exact.guarantees import Guarantee, Witness, guarantee
-from fastrm.exact.lint import Finding, lint
-from fastrm.exact.paths import follow_option
+from fastrm.exact.lint import Check, Finding, check, lint
 from fastrm.exact.solve import Solution, solve
 from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.exact.unit import ScoreUnit, optimal_arps, score_ceiling, score_units
-from fastrm.exact.values import check_gamma, check_request, highest_action, refuse_slip, value_and_policy, value_range
+from fastrm.exact.values import (
+    check_gamma,
+    check_request,
+    follow_option,
+    highest_action,
+    refuse_slip,
+    value_and_policy,
+    value_range,
+)
+from fastrm.exact.verdicts import Guarantee, Witness, guarantee
 from fastrm.exact.water import WaterGuarantee, WaterSolution
 
 __all__ = [

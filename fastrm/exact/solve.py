@@ -16,21 +16,21 @@ import numpy as np
 from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.exact.paths import follow
-from fastrm.exact.ties import Written, settle, settle_by_steps
+from fastrm.exact.rational import Written, settle, settle_by_steps
 from fastrm.exact.values import (
     LONGEST,
     action_mask,
     check_request,
     expected_values,
+    follow,
     highest_action,
     largest_arps,
     task_reward,
     value_and_policy,
 )
 from fastrm.exact.water import WaterSolution, solve_water
-from fastrm.kernels import arrival, search, values
 from fastrm.kernels.contracts import FAR, LIVE, MASK, Tables
+from fastrm.kernels.exact import arrival, search, values
 from fastrm.machines.language import as_written
 from fastrm.problems import Problem, WaterProblem, distances, mean_length
 from fastrm.worlds import Cell

@@ -20,9 +20,9 @@ from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 from fastrm.exact.solve import Solution, solve_rewards
 from fastrm.exact.values import LONGEST, check_request, highest_action, largest_arps, task_reward
-from fastrm.kernels import arrival, search
 from fastrm.kernels.contracts import FAR
-from fastrm.kernels.values import EPS
+from fastrm.kernels.exact import arrival, search
+from fastrm.kernels.exact.values import EPS
 from fastrm.problems import Problem, check_problem, every_action
 
 _known: weakref.WeakKeyDictionary[Problem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()

@@ -10,6 +10,8 @@ Where moves slip, values are expectations. Sweeps go on until they hardly move; 
 v + B, where B is the largest discounted sum of residuals, rounding included, that play can collect.
 
 The value of a time-dependent policy that must explore, paid 1 / T for success at step T, is the ceiling of the score.
+
+Where policies lead: the pairs they visit, where they repeat, how they end.
 """
 
 from __future__ import annotations
@@ -19,12 +21,16 @@ import numpy as np
 from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.kernels import ceiling, search, slip_values, values
 from fastrm.kernels.contracts import FAR, MASK, SUCCESS, Tables
-from fastrm.problems import Problem, check_problem, every_action
+from fastrm.kernels.exact import ceiling, search, slip_values, values
+from fastrm.problems import Problem, Step, check_problem, every_action
 
 _SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS = 400, 4, 1_000_000
+
+
 _ROUNDS = 10_000
+
+
 LONGEST = 100_000
 """Steps after which what an episode may still add is bounded instead of computed."""
 
@@ -193,3 +199,36 @@ def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: A
         if before is not None and (value > before).any():
             raise ConfigError("gamma=1: a loop pays for ever, so the sum of rewards has no bound; use a gamma below 1")
     raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
+
+
+Pair = tuple[int, int]
+"""Number of a cell, column of a machine state."""
+
+
+def follow(problem: Problem, policy: Array, pair: Pair) -> tuple[tuple[Pair, ...], int | None, bool]:
+    """Follow a policy from a pair: the pairs visited, the index it returns to or None, and whether it succeeds."""
+    trail: dict[Pair, int] = {}
+    while pair not in trail:
+        trail[pair] = len(trail)
+        taken = problem.step(*pair, policy[pair])
+        pair = taken.s, taken.u
+        if not taken.is_live:
+            return (*trail, pair), None, taken.is_success
+    return tuple(trail), trail[pair], False
+
+
+def follow_option(problem: Problem, policy: Array, s: int, u: int) -> tuple[list[int], list[float], int | None, Step]:
+    """Follow a policy over cells while machine state u lasts.
+
+    Returns the cells visited, the rewards paid, the index the cells return to (None if u is left) and the last step.
+    """
+    trail: dict[int, int] = {}
+    paid: list[float] = []
+    while s not in trail:
+        trail[s] = len(trail)
+        taken = problem.step(s, u, policy[s])
+        paid.append(taken.reward)
+        s = taken.s
+        if taken.u != u:
+            return [*trail, s], paid, None, taken
+    return [*trail, s], paid, trail[s], taken

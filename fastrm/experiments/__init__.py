@@ -1,23 +1,12 @@
 """Which runs, and getting them done: experiments, plans, batches, and the ways to run them in parallel."""
 
-from fastrm.experiments.episode_logs import MONITOR_FILE, Monitor, read_monitor
-from fastrm.experiments.execution.batches import peak_bytes, work
-from fastrm.experiments.execution.dispatch import Progress
-from fastrm.experiments.execution.runner import Interrupted, merge, run, write_episodes
-from fastrm.experiments.experiment import Experiment
-from fastrm.experiments.methods import Method, method_of
+from fastrm.experiments.batches import MONITOR_FILE, Monitor, peak_bytes, read_monitor, work
+from fastrm.experiments.execution import Interrupted, Progress, merge, run, write_episodes
+from fastrm.experiments.experiment import Experiment, Method, method_of
 from fastrm.experiments.plan import Plan
 from fastrm.experiments.replaying import find_row, problem_of, replay
-from fastrm.experiments.suites import (
-    Suite,
-    find_suite,
-    list_suites,
-    read_suite,
-    reference_folder,
-    suite_file,
-    where_in,
-)
-from fastrm.experiments.water import WaterRow, WaterStudy, fill_table, read_table, study_worlds
+from fastrm.experiments.suites import Suite, find_suite, list_suites, read_suite, reference_folder, suite_file, where_in
+from fastrm.experiments.water_study import WaterRow, WaterStudy, fill_table, read_table, study_worlds
 
 __all__ = [
     "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress", "Suite",

@@ -1,25 +1,311 @@
-"""Which maps x tasks x methods x seeds: an experiment as data."""
+"""Methods: a learner on a kind of machine, as people name it.
+
+Sweeps: settings of the learners that have several values in one experiment, crossed with each other.
+
+Settings are taken in the order of `LearnerConfig`, whatever the order of a file; the last one changes fastest.
+
+Which maps x tasks x methods x seeds: an experiment as data.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
+import numpy as np
+
+from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError, shown
-from fastrm.experiments.methods import Method, check_kind, check_warm_pairs, read_warm_starts
-from fastrm.experiments.plan_text import check_start
-from fastrm.experiments.sweeps import Sweep, as_table, read_learner
-from fastrm.machines import Kind, KindName, check_task, find_kind
-from fastrm.problems import METRICS, Metric
+from fastrm.errors import ConfigError, did_you_mean, printable, shown
+from fastrm.learners import registry
+from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, check_task, find_kind
+from fastrm.problems import ANYWHERE, METRICS, Metric
 from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
 from fastrm.worlds import parse_recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A learner on a kind of machine; written ``crm-rs-bool``, or ``crm-rs`` for tasks that are files.
+
+    ``crm-rs-boolean`` means the same; the short name is the one that is stored.
+
+    With ``@0.5`` at the end values start in the middle of the true ones, between the smallest (0) and the largest (1)
+    value of a cell and state from which the task can be completed.
+
+    >>> Method.parse("crm-rs-bool")
+    Method(algo='crm', shaping=True, kind='boolean', optimism=None)
+    >>> Method.parse("hrm-num@0.5").optimism
+    0.5
+    >>> Method.parse("crm-numeric-boolean").label
+    'crm-num-bool'
+    >>> Method.parse("q-lambda-num-bool").algo
+    'q-lambda'
+    """
+
+    algo: str
+    shaping: bool = False
+    kind: Kind | None = None
+    optimism: float | None = None
+    """Where initial values lie between the smallest (0) and the largest (1) true value; None for the q_init as set."""
+
+    @classmethod
+    def parse(cls, label: str) -> Self:
+        """Read a method's name; its learner must be known.
+
+        Raises
+        ------
+        ConfigError
+            With the nearest name.
+        """
+        method = cls.read(label)
+        if method.algo not in registry.names():
+            raise _unknown(label)
+        return method
+
+    @classmethod
+    def read(cls, label: str) -> Self:
+        """Read a method's name, such as a result file has, whether or not its learner is known here."""
+        name, at, optimism = str(label).partition("@")
+        if at and not re.fullmatch(r"-?[0-9]{1,6}(\.[0-9]{1,6})?", optimism):
+            raise ConfigError(
+                f"method {shown(label)}: after @ comes where initial values lie between the smallest (0) and "
+                f"the largest (1) true value, as in {printable(name[:40])}@0.5"
+            )
+        kind = max((k for k in (*SHORT_KINDS, *KINDS) if name.endswith(f"-{k}")), key=len, default="")
+        rest = name.removesuffix(f"-{kind}")
+        algo = rest.removesuffix("-rs")
+        shaping = algo != rest
+        if at and shaping:
+            raise ConfigError(
+                f"method {shown(label)}: -rs (shaping) moves the initial values itself; leave out -rs or @{optimism}"
+            )
+        found = find_kind(cast(KindName, kind)) if kind else None
+        return cls(algo=algo, shaping=shaping, kind=found, optimism=float(optimism) if at else None)
+
+    @property
+    def label(self) -> str:
+        """The method's name."""
+        short = [name for name, kind in SHORT_KINDS.items() if kind == self.kind]
+        start = "" if self.optimism is None else f"@{self.optimism:.12g}"
+        return "-".join([self.algo, *(["rs"] if self.shaping else []), *short]) + start
+
+    def at(self, optimism: float | None) -> Self:
+        """Return the method with other initial values.
+
+        >>> Method.parse("crm-pot@0.5").at(None).label
+        'crm-pot'
+        """
+        return replace(self, optimism=optimism)
+
+
+def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Read which method starts with what another has learned; return the pairs in the order of the methods.
+
+    Raises
+    ------
+    ConfigError
+        When one of them is not a method of the experiment, or a method would start with what it learns itself.
+
+    >>> read_warm_starts({"crm-numeric": "crm-bool"}, ["crm-bool", "crm-num"])
+    (('crm-num', 'crm-bool'),)
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for pair in given.items() for name in pair):
+        raise ConfigError(f"warm_start={shown(given)}: must be a table such as {{crm-num = 'crm-bool'}}")
+    found: dict[str, str] = {}
+    for pair in given.items():
+        one, source = (Method.read(label).label for label in pair)
+        for label in (one, source):
+            if label not in methods:
+                near = did_you_mean(label, methods)
+                raise ConfigError(f"warm_start: {shown(label)} is not among the methods{near}; add it to them")
+        if one in found:
+            raise ConfigError(f"warm_start: {shown(one)} is given twice; leave one out")
+        found[one] = source
+    for label in found:
+        chain = [label]
+        while (source := found.get(chain[-1], "")) and source not in chain:
+            chain.append(source)
+        if source:
+            way = " <- ".join([*chain[chain.index(source) :], source])
+            raise ConfigError(f"warm_start: {way} leads back to where it began; leave one out")
+    return tuple((label, found[label]) for label in methods if label in found)
+
+
+def check_kind(method: Method) -> None:
+    """Refuse a method whose learner cannot learn its kind of reward, or from shaped rewards."""
+    kinds = getattr(registry.find(method.algo), "kinds", None)
+    if kinds is None:
+        return
+    cure = replace(method, shaping=False, kind=kinds[0] if method.kind else None).label
+    if method.shaping:
+        raise ConfigError(f"method {shown(method.label)}: {method.algo} learns no shaped rewards; write {cure}")
+    if method.kind is not None and method.kind not in kinds:
+        raise ConfigError(
+            f"method {shown(method.label)}: {method.algo} learns tasks of kind {', '.join(kinds)} alone; write {cure}"
+        )
+
+
+def check_warm_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Refuse warm starts between learners that keep other kinds of values."""
+    for label, source in pairs:
+        one, two = (registry.find(Method.read(name).algo) for name in (label, source))
+        if one.name != two.name and not (one.per_state and two.per_state):
+            raise ConfigError(
+                f"warm_start: {label} cannot start with what {source} has learned: {two.name} and {one.name} do not "
+                f"keep the same kind of values; name a method of {one.name}"
+            )
+        if not hasattr(one, "put"):
+            raise ConfigError(f"warm_start: {one.name} has no 'put', so it cannot begin with what was learned")
+
+
+def check_learner(algo: str, source: str) -> None:
+    """Insist that a learner of a result file is known here."""
+    if algo not in registry.names():
+        raise ConfigError(
+            f"{printable(source)}: learner {shown(algo)} is not known here; name its file with --learner FILE, or make "
+            "it known with fastrm.register"
+        )
+
+
+def _unknown(label: object) -> ConfigError:
+    algos = registry.names()
+    known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in (*SHORT_KINDS, *KINDS)]
+    return ConfigError(
+        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; write a learner ({', '.join(algos)}, or "
+        f"your own with --learner FILE), then -rs if it is shaped, "
+        f"then a kind of reward (-{', -'.join(SHORT_KINDS)}), then @0.5 if initial values "
+        "are to lie half-way between the true ones"
+    )
+
+
+method_of = cache(Method.read)
+"""Return the method of a label in a result file; each label is read once."""
+
+Sweep = tuple[tuple[str, tuple[Any, ...]], ...]
+"""Settings and their values."""
+SETTINGS = tuple(field.name for field in fields(LearnerConfig))
+MOST_VARIANTS = 10_000
+"""Combinations of values; each is a learner's whole configuration in memory."""
+
+
+def read_learner(given: object) -> tuple[LearnerConfig, Sweep]:
+    """Read settings of the learners, lists meaning several values; return them with the first ones, and the sweep.
+
+    Raises
+    ------
+    ConfigError
+        When a setting is unknown, its values are none or doubled, or one of them is out of range.
+
+    >>> learner, sweep = read_learner({"alpha": [0.1, 0.5], "epsilon": 0.2})
+    >>> learner.alpha, learner.epsilon, sweep
+    (0.1, 0.2, (('alpha', (0.1, 0.5)),))
+    """
+    if isinstance(given, LearnerConfig):
+        return given, ()
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"learner={shown(given)}: must be a table of settings, such as LearnerConfig(tick=1000)")
+    for name in given:
+        if name not in SETTINGS:
+            near, known = did_you_mean(name, SETTINGS), ", ".join(sorted(SETTINGS))
+            raise ConfigError(f"unknown key 'learner.{str(name)[:40]}'{near}; there are {known}")
+    lists = {name: _values(name, given[name]) for name in SETTINGS if name in given and _is_list(given[name])}
+    plain = {name: value for name, value in given.items() if name not in lists}
+    learner = LearnerConfig(**plain, **{name: values[0] for name, values in lists.items()})
+    sweep = tuple((name, _checked(learner, name, values)) for name, values in lists.items())
+    count = math.prod(len(values) for _, values in sweep)
+    if count > MOST_VARIANTS:
+        raise ConfigError(f"learner: its lists cross to {count} combinations; at most {MOST_VARIANTS} can be run")
+    return learner, sweep
+
+
+def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | None) -> None:
+    """Refuse a setting that no method reads: all its values would give the same runs."""
+    for name, _ in sweep:
+        readers = [
+            method
+            for method in methods
+            if name in (*registry.COMMON, *registry.find(method.algo).settings)
+            and (name != "q_init" or method.shaping or (method.optimism is None and optimism is None))
+        ]
+        if not readers:
+            labels = ", ".join(method.label for method in methods)
+            raise ConfigError(f"{name}: none of the methods ({labels}) reads it, so that its values make no difference")
+
+
+def as_table(learner: LearnerConfig, sweep: Sweep) -> dict[str, Any]:
+    """Return all settings as one table, those with several values as tuples."""
+    return asdict(learner) | dict(sweep)
+
+
+def variants_of(learner: LearnerConfig, sweep: Sweep) -> tuple[LearnerConfig, ...]:
+    """Return the settings of every combination of values; just the learner's where nothing is swept."""
+    names = [name for name, _ in sweep]
+    crossed = itertools.product(*(values for _, values in sweep))
+    return tuple(replace(learner, **dict(zip(names, values, strict=True))) for values in crossed)
+
+
+def column_of(values: Sequence[Any]) -> list[Any]:
+    """Return the values of a setting as its coordinate holds them: as numbers, or all as text where some are text.
+
+    >>> column_of([0, 5]), column_of([0.1, "linear(1, 0.1, 5000)"]), column_of([False, True])
+    ([0.0, 5.0], ['0.1', 'linear(1, 0.1, 5000)'], ['false', 'true'])
+    """
+    if any(isinstance(value, str | bool) for value in values):
+        return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+    return [float(value) for value in values]
+
+
+def stored_column(sweep: Sweep, name: str, variants: Array) -> Array:
+    """Return the coordinate of runs of some variants for a swept setting, text as bytes."""
+    axis = [setting for setting, _ in sweep].index(name)
+    which = np.unravel_index(variants, [len(values) for _, values in sweep])[axis]
+    column = column_of(sweep[axis][1])
+    stored: Array = np.array([value.encode() if isinstance(value, str) else value for value in column])[which]
+    return stored
+
+
+def check_start(start: object) -> None:
+    """Refuse starts that not every map has: only "anywhere" is one."""
+    if start is not None and not (isinstance(start, str) and start == ANYWHERE):
+        raise ConfigError(
+            f"start={shown(start)}: must be {ANYWHERE!r}; without it episodes begin in the cells that the maps mark"
+        )
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def _values(name: str, given: Any) -> tuple[Any, ...]:
+    """Return the values of a list, as plain Python has them."""
+    if name == "tick":
+        raise ConfigError("tick: takes one value, as all runs of a file have their ticks in common")
+    values = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
+    if not values:
+        raise ConfigError(f"{name}=[]: an empty list; give the values to run")
+    return values
+
+
+def _checked(learner: LearnerConfig, name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values as the configuration keeps them; refuse what it does not take, and what occurs twice."""
+    if None in values:
+        raise ConfigError(f"{name}: a list holds values; leave out None")
+    kept = tuple(getattr(replace(learner, **{name: value}), name) for value in values)
+    column = column_of(kept)
+    for k, value in enumerate(column):
+        if value in column[:k]:
+            raise ConfigError(f"{name}: {values[k]} is given twice; leave one out")
+    return kept
+
 
 MAX_NAME = 200  # bytes; file systems allow 255, and endings such as .part.h5 are added
 MAX_ITEM = 4096  # characters of a setup, a task, a method or a path

@@ -1,4 +1,15 @@
-"""What an experiment means: the text of every map and machine, and numbered runs.
+"""Reading the text of a plan, which may come from a foreign file: everything in it has its type and range.
+
+What a learner or a compiler checks itself, such as the text of a map, is left to it.
+
+What a run is known by: a hash of what determines its numbers.
+
+That is the map, the machines, the learner's semantics, and the settings that this learner reads. What others read, and
+the version of fastrm, do not enter.
+
+The maps and the machines of an experiment, written out as text for its plan.
+
+What an experiment means: the text of every map and machine, and numbered runs.
 
 A plan can be sent to another process or machine as one string. Runs are numbered
 ``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a combination of
@@ -7,11 +18,13 @@ the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -19,18 +32,262 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_choice, check_number, check_whole
 from fastrm.config import LearnerConfig, Profile
-from fastrm.exact import value_range
-from fastrm.experiments.experiment import Experiment
-from fastrm.experiments.identities import hash_of, identity_of
-from fastrm.experiments.methods import Method, read_warm_starts
-from fastrm.experiments.plan_text import known_fields, read_machine, read_plan
-from fastrm.experiments.sweeps import Sweep, check_is_read, column_of, read_learner, stored_column, variants_of
-from fastrm.experiments.written import Machines, grids_of, tasks_of
+from fastrm.errors import ConfigError
+from fastrm.exact import as_float, critical_reward, value_range
+from fastrm.experiments.experiment import (
+    SETTINGS,
+    Experiment,
+    Method,
+    Sweep,
+    check_is_read,
+    check_start,
+    column_of,
+    critical_factor,
+    read_learner,
+    read_warm_starts,
+    stored_column,
+    variants_of,
+)
 from fastrm.learners import registry
-from fastrm.problems import Metric, Problem, compile
+from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
+from fastrm.machines.language import read
+from fastrm.problems import METRICS, Metric, Problem, compile
 from fastrm.resources import remember
-from fastrm.worlds import count_starts, read_world
+from fastrm.worlds import count_starts, generate_grid, load_world, read_world, write_world
+
+MOST_RUNS = 10**8
+"""Runs of a plan: some tables have a row per run of the plan, whether or not it was made."""
+
+
+def read_plan(text: str) -> dict[str, Any]:
+    """Return the entries of a plan.
+
+    Raises
+    ------
+    ConfigError
+        When the text is no JSON, or an entry is missing, of the wrong type or out of range.
+    """
+    try:
+        table = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise ConfigError("not JSON") from None
+    if not isinstance(table, dict):
+        raise ConfigError("no table of settings")
+    for name, check in _ENTRIES.items():
+        if name not in table:
+            raise ConfigError(f"lacks {name}")
+        check(name, table[name])
+    check_number("slip", table.get("slip", 0.0), 0, 1)
+    if table.get("optimism") is not None:
+        check_number("optimism", table["optimism"], -1e6, 1e6)
+    check_start(table.get("start"))
+    _check_sweep(table)
+    _check_warm_start(table)
+    _check_machines(table)
+    _check_count(table)
+    return table
+
+
+def read_machine(text: str, source: str) -> RewardMachine:
+    """Read a machine of a plan; its lines are nobody's, so that messages name only the source."""
+    draft = read(text, source)
+    return RewardMachine.from_draft(replace(draft, edges=tuple(replace(edge, line=None) for edge in draft.edges)))
+
+
+def known_fields(kind: Any, table: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of a table that are fields of a dataclass."""
+    return {f.name: table[f.name] for f in fields(kind) if f.name in table}
+
+
+def _is_name(value: object) -> bool:
+    """Whether a text can stand in a column: columns of text end at a NUL and are UTF-8."""
+    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _is_grid(item: object) -> bool:
+    return isinstance(item, list) and len(item) == 3 and all(map(_is_name, item))
+
+
+def _is_task(item: object) -> bool:
+    if not (isinstance(item, list) and len(item) == 2 and _is_name(item[0]) and isinstance(item[1], dict)):
+        return False
+    return all(isinstance(texts, list) and texts and all(map(_is_rotation, texts)) for texts in item[1].values())
+
+
+def _is_rotation(texts: object) -> bool:
+    """Whether this is the machines of a map, played in rotation."""
+    return isinstance(texts, list) and bool(texts) and all(map(_is_name, texts))
+
+
+def _is_swept(item: object) -> bool:
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[1], list) and bool(item[1])
+
+
+def _is_method(label: object) -> bool:
+    return _is_name(label) and bool(Method.read(str(label)).algo)
+
+
+def _list_of(fits: Callable[[object], bool], what: str) -> Callable[[str, object], None]:
+    """Return a check of lists that are not empty."""
+
+    def check(name: str, value: object) -> None:
+        if not isinstance(value, list) or not value or not all(map(fits, value)):
+            raise ConfigError(f"{name}: must be a list of {what}")
+
+    return check
+
+
+def _check_table(name: str, value: object) -> None:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name}={value!r:.60}: must be a table")
+
+
+def _check_word(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ConfigError(f"{name}={value!r:.60}: must be a word")
+
+
+def _whole(low: int, high: int) -> Callable[[str, object], None]:
+    return lambda name, value: check_whole(name, value, low, high)
+
+
+_ENTRIES: dict[str, Callable[[str, object], None]] = {
+    "experiment": _check_table,
+    "grids": _list_of(_is_grid, "maps, each with setup, name and text"),
+    "tasks": _list_of(_is_task, "tasks, each with a name and machines by kind"),
+    "methods": _list_of(_is_method, "methods"),
+    "seeds": _whole(1, 10**6),
+    "steps": _whole(1, 2**53),
+    "profile": _check_word,
+    "metric": lambda name, value: check_choice(name, value, METRICS),
+    "learner": _check_table,
+    "root_seed": _whole(0, 2**64 - 1),
+}
+"""What every plan has, and how it is checked."""
+
+
+def _check_machines(table: dict[str, Any]) -> None:
+    """Insist on machines for every method, once for all maps or for each of them."""
+    kinds = [Method.read(label).kind or "" for label in table["methods"]]
+    for name, machines in table["tasks"]:
+        for kind in [""] if "" in machines else kinds:
+            if len(machines.get(kind, ())) not in (1, len(table["grids"])):
+                raise ConfigError(f"tasks: {name!r:.60} lacks machines of kind {kind!r}")
+
+
+def _check_sweep(table: dict[str, Any]) -> None:
+    """Insist on pairs of a setting and its values; what settings take is checked where they are read."""
+    sweep = table.get("sweep", [])
+    if not isinstance(sweep, list) or not all(map(_is_swept, sweep)):
+        raise ConfigError("sweep: must be a list of settings, each with its values")
+    names = [name for name, _ in sweep]
+    if names != [name for name in SETTINGS if name in names]:
+        raise ConfigError("sweep: must name settings of the learners, each once and in their order")
+
+
+def _check_warm_start(table: dict[str, Any]) -> None:
+    """Insist on pairs of words; which words, and whether they lead in a circle, is checked where they are read."""
+    pairs = table.get("warm_start", [])
+    if not isinstance(pairs, list) or not all(
+        isinstance(p, list) and len(p) == 2 and all(map(_is_name, p)) for p in pairs
+    ):
+        raise ConfigError("warm_start: must be a list of pairs of methods")
+
+
+def _check_count(table: dict[str, Any]) -> None:
+    count = math.prod(len(table[name]) for name in ("grids", "tasks", "methods")) * table["seeds"]
+    count *= math.prod(len(values) for _, values in table.get("sweep", []))
+    if count > MOST_RUNS:
+        raise ConfigError(f"speaks of {count} runs; at most {MOST_RUNS} can be read")
+
+
+def identity_of(method: Method, config: LearnerConfig, profile: Profile, optimism: float | None) -> str:
+    """Return what determines the numbers of a method beside map, machines, steps and seed, as JSON."""
+    learner, every = registry.find(method.algo), asdict(config) | asdict(profile)
+    read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
+    if optimism is not None:
+        read["q_init"] = f"@{optimism}"
+    return json.dumps([method.algo, learner.semantics, method.shaping, read], sort_keys=True)
+
+
+def hash_of(*parts: str) -> str:
+    """Return a hash of some texts, 32 hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(f"{len(part)}:{part}".encode())
+    return digest.hexdigest()
+
+
+Machines = dict[str, list[list[str]]]
+"""By kind (``""`` for machines from files): for each map, or once for all of them, the texts played in rotation."""
+
+
+def machines_of(
+    experiment: Experiment, task: str, kind: Kind, grids: Sequence[tuple[str, str, str]]
+) -> list[list[str]]:
+    """Build the machine of a task: one for all maps, or one per map where the reward depends on it."""
+
+    def build(terminal: float | None) -> RewardMachine:
+        return build_task(task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale)
+
+    reward = experiment.terminal_rewards.get(kind)
+    if not isinstance(reward, str):
+        return [[build(reward).write()]]
+    if experiment.slip:
+        raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is for moves that do not slip; give a number")
+    if "gamma" in dict(experiment.sweep):
+        raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* depends on gamma, which has several values here")
+    texts = []
+    for _, _, text in grids:
+        problem = compile(read_world(text), build(0.0), experiment.profile, experiment.metric, start=experiment.start)
+        critical = as_float(critical_reward(problem, experiment.first_learner.gamma))
+        if math.isinf(critical):
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")
+        factor = critical_factor(reward) or 1.0
+        if critical == 0 != factor - 1.0:
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* of task {task} is 0; give a number")
+        texts.append([build(critical + (factor - 1.0) * abs(critical)).write()])
+    return texts
+
+
+def grids_of(experiment: Experiment) -> list[tuple[str, str, str]]:
+    """Return setup, name and text of every map: generate some, read the others."""
+    grids = [
+        (setup, str(k), generate_grid(setup, size=experiment.size, seed=k).render())
+        for setup in experiment.setups
+        for k in range(experiment.maps)
+    ]
+    for name in experiment.map_files:
+        grids.append((Path(name).stem, Path(name).stem, write_world(load_world(name))))
+    names = [(setup, name) for setup, name, _ in grids]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
+    return grids
+
+
+def tasks_of(
+    experiment: Experiment, kinds: Collection[str | None], grids: Sequence[tuple[str, str, str]]
+) -> list[tuple[str, Machines]]:
+    """Return name and machines of every task, in the kinds that methods ask for."""
+    tasks: list[tuple[str, Machines]] = [
+        (task, {kind: machines_of(experiment, task, kind, grids) for kind in KINDS if kind in kinds})
+        for task in experiment.tasks
+    ]
+    for name in experiment.machine_files:
+        tasks.append((Path(name).stem, {"": [[RewardMachine.load(name).write()]]}))
+    return [rotation_of(tasks)] if experiment.rotate else tasks
+
+
+def rotation_of(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
+    """Join tasks into one that plays their machines in turn."""
+    joined: Machines = {}
+    for kind in tasks[0][1]:
+        texts = [machines[kind] for _, machines in tasks]
+        joined[kind] = [[machine for text in together for machine in text] for together in zip(*texts, strict=True)]
+    names = [name for name, _ in tasks]
+    return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
 class Place(NamedTuple):

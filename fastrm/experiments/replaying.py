@@ -14,8 +14,8 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.errors import ConfigError, StoreError, printable, shown
-from fastrm.experiments.execution.batches import train_runs
-from fastrm.experiments.methods import check_learner
+from fastrm.experiments.batches import train_runs
+from fastrm.experiments.experiment import check_learner
 from fastrm.learners import Run, registry
 from fastrm.problems import Problem
 from fastrm.results import Results

@@ -15,7 +15,7 @@ from fastrm.errors import ConfigError, FastrmError, did_you_mean, place, printab
 from fastrm.experiments.experiment import Experiment
 from fastrm.textfile import check_path, read_text, read_toml
 
-SUITES = (Path(__file__).parents[2] / "bench", Path(__file__).parents[1] / "suites")
+SUITES = (Path(__file__).parents[2] / "bench" / "suites", Path(__file__).parents[1] / "bench" / "suites")
 """Where experiment files and maps lie, in a checkout and in an installed package."""
 MAX_BYTES = 2**20  # of an experiment file
 REFERENCE = "$REFERENCE"

@@ -11,16 +11,8 @@ from fastrm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastrm.learners.batch import Batch as Batch
-    from fastrm.learners.composition import (
-        Composition as Composition,
-        compose as compose,
-        true_columns as true_columns,
-    )
-    from fastrm.learners.files import (
-        load_again as load_again,
-        load_file as load_file,
-        loaded_files as loaded_files,
-    )
+    from fastrm.learners.composition import Composition as Composition, compose as compose, true_columns as true_columns
+    from fastrm.learners.files import load_again as load_again, load_file as load_file, loaded_files as loaded_files
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
     from fastrm.learners.hrm import option_pairs as option_pairs
     from fastrm.learners.linear import WaterLearner as WaterLearner

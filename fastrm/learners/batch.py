@@ -1,37 +1,217 @@
-"""Several seeds of one learner, advanced together in pieces of any size."""
+"""What runs share, whether they learn tables or weights: rates, logs, and the pieces in which they advance.
+
+Reward shaping: what learners learn from, the machines' own rewards or ``r + gamma Phi(u') - Phi(u)``.
+
+Warm starts: a run begins with what another has learned, its columns matched by machine state.
+
+Several seeds of one learner, advanced together in pieces of any size.
+"""
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fastrm.checks import check_truth, check_whole
-from fastrm.config import LearnerConfig
+from fastrm.arrays import Array, aligned_full
+from fastrm.checks import check_known, check_truth, check_whole
+from fastrm.config import LearnerConfig, Profile, log_ticks
+from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
-from fastrm.kernels.contracts import AGENT, N_ACTIONS, SUCCESS, Setting, State
+from fastrm.kernels.contracts import AGENT, EPISODE, N_ACTIONS, SUCCESS, TASK, Log, Rule, Setting, Span, State
 from fastrm.kernels.episode import begin
 from fastrm.learners import registry
-from fastrm.learners.pieces import (
-    blank_log,
-    check_settings,
-    check_units,
-    next_span,
-    rule_at,
-    tabulate_tasks,
-    threshold,
-)
-from fastrm.learners.registry import Values
+from fastrm.learners.registry import Learner, Values
 from fastrm.learners.runs import Run
-from fastrm.learners.shaping import learned_rewards
-from fastrm.learners.warm_start import check_warm_starts, put_values
 from fastrm.problems import Problem, check_problem, mean_length
-from fastrm.schedules import GRID, final
+from fastrm.schedules import GRID, final, value_at
 from fastrm.worlds import Cell
+
+
+def rule_at(profile: Profile, config: LearnerConfig, step: int) -> Rule:
+    """Return how to learn from a step on."""
+    return Rule(
+        alpha=value_at(config.alpha, step),
+        gamma=float(config.gamma),
+        explore_below=threshold(value_at(config.epsilon, step)),
+        limit=np.uint64(config.episode_limit),
+        bootstraps_at_limit=profile.qrm_bootstraps_at_limit,
+        option_survives=profile.option_survives_limit,
+        prune=profile.prune,
+        controller_alpha=value_at(config.controller_alpha, step),
+    )
+
+
+def threshold(probability: float) -> np.uint64:
+    """Return what the upper half of a draw must be below for something of this probability to happen."""
+    return np.uint64(math.floor(probability * 2**32))
+
+
+def check_units(optimum: Sequence[float | ScoreUnit], machines: int) -> tuple[ScoreUnit, ...]:
+    """Return what scores are measured by, as a user gave it: a positive number per machine, or such a unit."""
+    try:
+        units = tuple(unit if isinstance(unit, ScoreUnit) else ScoreUnit(float(unit)) for unit in optimum)
+    except (TypeError, ValueError):
+        units = ()
+    if len(units) != machines or not all(math.inf > unit.one - unit.zero > 0 for unit in units):
+        raise ConfigError(f"optimum={shown(optimum)}: must be a positive number per machine ({machines})")
+    return units
+
+
+def tabulate_tasks(first_u: Array, own_score: Sequence[bool] | Array, units: Sequence[ScoreUnit]) -> Array:
+    """Return a row of `TASK` per machine."""
+    tasks = np.zeros(len(units), dtype=TASK)
+    tasks["first_u"], tasks["own_score"] = first_u, own_score
+    tasks["by_total"] = [unit.by_total for unit in units]
+    tasks["base"] = [unit.zero for unit in units]
+    tasks["optimum"] = [unit.one - unit.zero for unit in units]
+    return tasks
+
+
+def blank_log(config: LearnerConfig, steps: int, machines: int, runs: int, room: int) -> Log:
+    """Return logs of so many runs, with room for so many episodes each."""
+    ticks = config.count_ticks(steps)
+    window = config.window or (100 if machines == 1 else 1000)
+    return Log(
+        ring=np.zeros((runs, window)),
+        ended=np.zeros((runs, room), dtype=EPISODE),
+        episodes=np.zeros((runs, ticks), dtype=np.int64),
+        completions=np.zeros((runs, ticks), dtype=np.int64),
+        reward=np.zeros((runs, ticks)),
+        score=np.full((runs, ticks), math.nan),
+    )
+
+
+def next_span(config: LearnerConfig, steps: int, done: int, target: int) -> Span:
+    """Return the next piece of the way to a step: whole ticks, of equal length, or a part of one."""
+    tick = config.tick
+    if tick == "log":
+        ticks = log_ticks(steps)
+        row = bisect.bisect_right(ticks, done)
+        end = ticks[row]
+    else:
+        row = done // tick
+        end = (row + 1) * tick
+        if done % tick == 0 and end <= target:
+            return Span((target - done) // tick, tick, row)
+    return Span(1, min(end, target) - done, row if end <= target else -1)
+
+
+def check_settings(config: object, settings: Mapping[str, Any], more: tuple[str, ...] = ()) -> None:
+    """Refuse what is no setting of a learner; `more` names others that could have been meant."""
+    for name in settings:
+        if name in ("profile", "metric", "slip"):
+            raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
+        check_known(name, (*LearnerConfig.__dataclass_fields__, *more))
+    if config is not None and not isinstance(config, LearnerConfig):
+        raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
+
+
+def learned_rewards(problem: Problem, gamma: float, shaping: bool) -> Array:
+    """Return the rewards to learn from, [event, column]; Phi is `RewardMachine.potentials` of every machine."""
+    tables = problem.tables
+    if not shaping:
+        own: Array = tables.reward
+        return own
+    potential = np.zeros(tables.reward.shape[1])
+    by_machine = [machine.potentials(gamma) for machine in problem.machines]
+    potential[: tables.n_u] = [by_machine[number][name] for number, name in problem.states]
+    shaped = aligned_full(tables.reward.shape)
+    shaped[...] = tables.reward + gamma * potential[tables.delta] - potential
+    shaped.flags.writeable = False
+    return shaped
+
+
+def check_warm_starts(problem: Problem, learner: Learner, given: object, n: int) -> list[Values] | None:
+    """Return what each of n runs begins with, None where they begin anew.
+
+    `given` is a run for all of them, or a list with a run for each.
+
+    Raises
+    ------
+    ConfigError
+        When it is neither, or when what was learned does not fit the problem or the learner.
+    """
+    if given is None:
+        return None
+    runs = [given] * n if isinstance(given, Run) else given
+    if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs) or len(runs) != n:
+        raise ConfigError(f"warm_start={shown(given)}: must be a Run, or a list with a Run for each seed")
+    if not hasattr(learner, "put"):
+        raise ConfigError(f"warm_start: {learner.name} has no 'put', so it cannot begin with what was learned")
+    return [_fitted(problem, learner, run) for run in runs]
+
+
+def put_values(problem: Problem, learner: Learner, state: State, i: int, given: Values) -> None:
+    """Let run i begin with values; raise ConfigError unless they are numbers in the shape that the learner needs."""
+    wanted = learner.values(problem, state, i)
+    _check_shape(learner, wanted, given)
+    try:
+        learner.put(problem, state, i, given)
+    except KeyError as missing:
+        if missing.args[0] not in wanted.more:
+            raise
+        raise ConfigError(f"warm_start: the run lacks {missing}, with which {learner.name} begins") from None
+
+
+def check_numbers(what: str, name: str, array: object) -> None:
+    """Raise ConfigError unless `array` is an array of finite numbers; messages call it `name` of `what`."""
+    if not isinstance(array, np.ndarray | np.generic) or array.dtype.kind not in "fiu":
+        found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else shown(array)
+        raise ConfigError(f"{what}: {name}: must be an array of numbers, not {found}")
+    if not np.isfinite(array).all():
+        raise ConfigError(f"{what}: {name}: must be finite numbers, and {np.sum(~np.isfinite(array))} of them are not")
+
+
+def _check_shape(learner: Learner, wanted: Values, given: Values) -> None:
+    """Refuse values of another shape than the learner begins with, as other settings may give them."""
+    both = wanted.more.keys() & given.more.keys()
+    pairs = [("q", wanted.q, given.q), *((name, wanted.more[name], given.more[name]) for name in sorted(both))]
+    for name, mine, theirs in pairs:
+        check_numbers("warm_start", name, theirs)
+        if np.shape(mine) != np.shape(theirs):
+            raise ConfigError(
+                f"warm_start: the run of {learner.name} has a table of shape {list(np.shape(theirs))}, and this one "
+                f"needs {list(np.shape(mine))}; train the first run with the same settings, on a problem of this shape"
+            )
+
+
+def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:
+    """Return what a run learned with the columns in the order of a problem's states."""
+    cells, actions = problem.tables.next_s.shape
+    check_numbers("warm_start", "q", run.q)
+    if run.q.ndim != 3:
+        raise ConfigError(f"warm_start: q: must be an array by cell, column and action, not of {run.q.ndim} dimensions")
+    if (run.q.shape[0], run.q.shape[2]) != (cells, actions):
+        raise ConfigError(
+            f"warm_start: the run has values of {run.q.shape[0]} cells and {run.q.shape[2]} actions, and the problem "
+            f"has {cells} and {actions}"
+        )
+    agendas = [one.agenda.targets if one and one.agenda else () for one in (run.problem, problem)]
+    states = () if problem.agenda else problem.states
+    if agendas[0] != agendas[1] or sorted(run.states) != sorted(states):
+        kind = "stages" if any(agendas) else "states"
+        listed = [
+            [*targets, *(name for _, name in of)] for targets, of in zip(agendas, (run.states, states), strict=True)
+        ]
+        names = [", ".join(each) for each in listed]
+        raise ConfigError(f"warm_start: the run has values of the {kind} {names[0]}, and the problem has {names[1]}")
+    source = registry.find(run.algo)
+    if source.name == learner.name and run.states == states:
+        return Values(run.q, run.more)
+    if not (source.per_state and learner.per_state):
+        raise ConfigError(
+            f"warm_start: {source.name} and {learner.name} do not keep the same kind of values; begin with a run of "
+            f"{learner.name} on a problem with the same states in the same order"
+        )
+    column = {state: k for k, state in enumerate(run.states)}
+    return Values(run.q[:, [column[state] for state in problem.states]])
+
 
 CACHED_BYTES = 1 << 20
 """Tables of this size lie in the cache; the neighbours of a cell in larger ones are fetched ahead."""

@@ -9,12 +9,12 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
-from fastrm.kernels import distances
 from fastrm.kernels.contracts import FAR, SUCCESS
+from fastrm.kernels.exact import distances
+from fastrm.learners.batch import check_numbers
 from fastrm.learners.coupled import agenda_of, check_cells, follow_columns, is_planned
 from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
-from fastrm.learners.warm_start import check_numbers
 from fastrm.machines import RewardMachine, task
 from fastrm.machines.language import Agenda
 from fastrm.problems import MOST_TOURED, Per, Problem, Terrain, find_tour, objects_of_columns

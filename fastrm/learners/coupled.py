@@ -20,8 +20,9 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
-from fastrm.kernels import coupled, plans
 from fastrm.kernels.contracts import BLOCK, NOTHING, Columns, Draft, Pursuit, Setting, Span, State
+from fastrm.kernels.exact import plans
+from fastrm.kernels.learners import coupled
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
 from fastrm.machines.language import Agenda

@@ -16,8 +16,9 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
-from fastrm.kernels import crm, rollout
 from fastrm.kernels.contracts import BLOCK, Setting, Span, State, Sweep
+from fastrm.kernels.exact import rollout
+from fastrm.kernels.learners import crm
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 

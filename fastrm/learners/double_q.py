@@ -18,8 +18,8 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
-from fastrm.kernels import double_q
 from fastrm.kernels.contracts import Setting, Span, State
+from fastrm.kernels.learners import double_q
 from fastrm.learners.qrm import Qrm
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem

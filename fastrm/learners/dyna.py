@@ -16,8 +16,8 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.kernels import dyna
 from fastrm.kernels.contracts import Memory, Setting, Span, State
+from fastrm.kernels.learners import dyna
 from fastrm.learners.qrm import Qrm
 from fastrm.problems import Problem
 

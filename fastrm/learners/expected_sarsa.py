@@ -10,8 +10,8 @@ with Q = 0 in every terminal. Laid out as QRM's table.
 
 from __future__ import annotations
 
-from fastrm.kernels import expected_sarsa
 from fastrm.kernels.contracts import Setting, Span, State
+from fastrm.kernels.learners import expected_sarsa
 from fastrm.learners.qrm import Qrm
 
 

@@ -21,19 +21,11 @@ import numpy as np
 from fastrm.arrays import read_only
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.exact import (
-    Solution,
-    check_request,
-    follow_option,
-    highest_action,
-    refuse_slip,
-    solve,
-    value_and_policy,
-)
-from fastrm.kernels import values
+from fastrm.exact import Solution, check_request, follow_option, highest_action, refuse_slip, solve, value_and_policy
 from fastrm.kernels.contracts import FAILURE, LIVE, MASK, SUCCESS
+from fastrm.kernels.exact import values
+from fastrm.learners.batch import learned_rewards
 from fastrm.learners.hrm import build_options
-from fastrm.learners.shaping import learned_rewards
 from fastrm.problems import Problem, mean_length
 from fastrm.worlds import Cell
 

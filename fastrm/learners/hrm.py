@@ -20,8 +20,9 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
-from fastrm.kernels import hrm, rollout
 from fastrm.kernels.contracts import BLOCK, Hierarchy, Options, Setting, Span, State
+from fastrm.kernels.exact import rollout
+from fastrm.kernels.learners import hrm
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem

@@ -21,8 +21,8 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
-from fastrm.kernels import q_lambda
 from fastrm.kernels.contracts import FORGOTTEN, Setting, Span, State, Traces
+from fastrm.kernels.learners import q_lambda
 from fastrm.learners.qrm import Qrm
 from fastrm.problems import Problem
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
-from fastrm.kernels import qrm, rollout
 from fastrm.kernels.contracts import Setting, Span, State
+from fastrm.kernels.exact import rollout
+from fastrm.kernels.learners import qrm
 from fastrm.learners.registry import Values
 from fastrm.problems import Problem
 

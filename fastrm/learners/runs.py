@@ -88,13 +88,13 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Show figures and learning curve in a notebook."""
-        from fastrm.pictures import run_card
+        from fastrm.pages import run_card
 
         return run_card(self)
 
     def plot(self, problem: Problem | WaterProblem | None = None) -> Figure:
         """Draw the learning curve, or with its problem what was learned; needs matplotlib."""
-        from fastrm.pictures import draw_learning, draw_run
+        from fastrm.plots import draw_learning, draw_run
 
         return draw_run(self) if problem is None else draw_learning(problem, self)
 

@@ -10,8 +10,8 @@ for the target alone where the profile bootstraps there; the next episode choose
 
 from __future__ import annotations
 
-from fastrm.kernels import sarsa
 from fastrm.kernels.contracts import Setting, Span, State
+from fastrm.kernels.learners import sarsa
 from fastrm.learners.qrm import Qrm
 
 

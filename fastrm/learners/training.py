@@ -11,10 +11,9 @@ import numpy as np
 from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
-from fastrm.learners.batch import Batch
+from fastrm.learners.batch import Batch, check_warm_starts
 from fastrm.learners.linear import water_runs
 from fastrm.learners.runs import Run
-from fastrm.learners.warm_start import check_warm_starts
 from fastrm.problems import Problem, WaterProblem
 from fastrm.resources import usable_memory
 

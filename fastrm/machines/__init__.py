@@ -1,8 +1,7 @@
 """What is asked and what it pays: text, a task or a formula becomes a reward machine. No arrays over cells."""
 
-from fastrm.machines.machine import RewardMachine
+from fastrm.machines.machine import RewardMachine, structural_faults
 from fastrm.machines.reward_kinds import KINDS, PAPER_KINDS, SHORT_KINDS, Kind, KindName, find_kind
-from fastrm.machines.soundness import structural_faults
 from fastrm.machines.tasks import check_task, find_machine, task
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""Reward machines: states, guarded edges with rewards, terminals; read, written, built and checked.
+"""What is wrong with a machine whatever map it meets: its names, terminals and edges, and what they do not connect.
+
+Reward machines: states, guarded edges with rewards, terminals; read, written, built and checked.
 
 A machine is a tuple (U, u0, F, E). In state u of U, the one edge (u, guard, u', reward) whose guard holds for the move
 just made pays its reward and leads to u'. Reaching F ends the episode; each terminal is a success or a failure.
@@ -6,27 +8,117 @@ just made pays its reward and leads to u'. Reaching F ends the episode; each ter
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
-from fastrm.checks import check_known, check_number
-from fastrm.errors import ConfigError, MachineError, place, printable, shown
-from fastrm.machines import ltlf, recognition, reward_kinds
-from fastrm.machines.automaton import DONE, NO_LABEL, Automaton
-from fastrm.machines.language import formats, rm_format
-from fastrm.machines.language.agendas import Agenda
-from fastrm.machines.language.draft import Draft
-from fastrm.machines.language.expressions import constant
-from fastrm.machines.language.tokens import fault
+from fastrm.checks import check_known, check_number, is_plain
+from fastrm.errors import ConfigError, MachineError, did_you_mean, place, printable, shown
+from fastrm.machines import ltlf, reward_kinds, terms as recognition
+from fastrm.machines.automaton import DONE, NO_LABEL, Automaton, reached_from
+from fastrm.machines.language import formats
+from fastrm.machines.language.drafts import Agenda, Draft, Edge, describe
+from fastrm.machines.language.expressions import Otherwise, constant, leaves
+from fastrm.machines.language.parser import fault
 from fastrm.machines.reward_kinds import KindName, Payment, PaymentSettings, find_kind
-from fastrm.machines.soundness import structural_faults
 from fastrm.textfile import read_text
-from fastrm.worlds import OBJECT_IN_WORDS, is_object
+from fastrm.worlds import OBJECT_IN_WORDS, RESERVED, is_object
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MAX_STATE_NAME = 200
+
+
+def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
+    """Yield line and message of everything that is wrong with a machine whatever map it meets."""
+    for message in _odd_fields(draft):
+        yield None, message
+        return
+    lines: dict[str, int | None] = {}
+    for edge in draft.edges:
+        lines.setdefault(edge.source, edge.line)
+        lines.setdefault(edge.target, edge.line)
+    live, terminals = set(draft.states), set(draft.terminals)
+    if re.search(r"#|->|^\s|\s$|\s\s|[^\S ]", draft.name) or not is_plain(draft.name):
+        yield None, f"name {shown(draft.name)}: must not hold '#', '->', control characters or runs of white space"
+    for name in sorted(set(draft.success) & set(draft.failure)):
+        yield lines.get(name), f"state {name} is both success and failure; choose one"
+    if not draft.success:
+        yield None, "no success state; a machine needs a terminal, such as 'success done'"
+    if draft.start in terminals or draft.start not in live:
+        yield None, f"the start state {draft.start} is a terminal or unknown; start in one of {', '.join(draft.states)}"
+        return
+    if draft.large is not None:  # its states follow each other, as whoever made it has seen
+        return
+    defaults: set[str] = set()
+    if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
+        yield None, f"potential {shown(draft.potential)}: must be a number from 0 (none) to 1e100"
+    if draft.score not in ("task", "own"):
+        yield None, f"score {shown(draft.score)} is unknown; expected task or own"
+    for edge in draft.edges:
+        for name in (edge.source, edge.target):
+            if name not in live and name not in terminals:
+                near = did_you_mean(name, live | terminals)
+                yield edge.line, f"edge {describe(edge)} names the unknown state {name}{near}"
+                return
+        if edge.source in terminals:
+            yield edge.line, f"edge {describe(edge)} leaves a terminal state; remove it"
+        if isinstance(edge.guard, Otherwise):
+            if edge.source in defaults:
+                yield edge.line, f"state {edge.source} has a second 'otherwise' edge; keep one"
+            defaults.add(edge.source)
+        for leaf in (*leaves(edge.guard), *leaves(edge.reward)):
+            if leaf.name in RESERVED:
+                yield edge.line, f"edge {describe(edge)} uses the reserved word {shown(leaf.name)}"
+    yield from _unconnected(draft, lines)
+
+
+def _odd_fields(draft: Draft) -> Iterator[str]:
+    """Yield what is no machine at all: fields of other types, as only programs can write them."""
+    for field in ("start", "name", "source", "score"):
+        if not isinstance(getattr(draft, field), str):
+            yield f"{field}={shown(getattr(draft, field))}: must be text"
+    for field in ("states", "success", "failure"):
+        names = getattr(draft, field)
+        if not isinstance(names, tuple) or not all(map(_is_state_name, names)):
+            yield f"{field}={shown(names)}: must be a tuple of names, each of at most {MAX_STATE_NAME} characters"
+    if not _is_state_name(draft.start):
+        yield f"start={shown(draft.start)}: must name a state"
+    if not isinstance(draft.edges, tuple) or not all(isinstance(edge, Edge) for edge in draft.edges):
+        yield f"edges={shown(draft.edges)}: must be a tuple of edges"
+
+
+def _is_state_name(name: object) -> bool:
+    return isinstance(name, str) and is_plain(name) and len(name) <= MAX_STATE_NAME
+
+
+def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[int | None, str]]:
+    forward: dict[str, set[str]] = {}
+    backward: dict[str, set[str]] = {}
+    for edge in draft.edges:
+        forward.setdefault(edge.source, set()).add(edge.target)
+        backward.setdefault(edge.target, set()).add(edge.source)
+    for name in draft.states:
+        if name not in forward:
+            near = did_you_mean(name, {*forward, *draft.terminals} - {name})
+            yield (
+                lines.get(name),
+                f"no edge leaves state {name}{near}; add edges, or a line 'failure {name}' if it ends the episode",
+            )
+            return
+    reached = reached_from([draft.start], forward)
+    ending = reached_from(draft.terminals, backward)
+    for name in (*draft.states, *draft.terminals):
+        if name not in reached:
+            near = did_you_mean(name, reached - {name})
+            yield lines.get(name), f"state {name} cannot be reached from {draft.start}{near}; add an edge or remove it"
+    for name in draft.states:
+        if name not in ending:
+            yield lines.get(name), f"state {name} is a dead end: no edges lead from it to a terminal state"
 
 
 @dataclass(frozen=True)
@@ -146,20 +238,20 @@ class RewardMachine(Draft):
 
     def write(self) -> str:
         """Return the machine as ``.rm`` text; `parse` of it gives an equal machine."""
-        return rm_format.write_machine(self)
+        return formats.write_machine(self)
 
     def __str__(self) -> str:
         return self.write()
 
     def _repr_svg_(self) -> str | None:
         """Show the machine in a notebook, as a graph."""
-        from fastrm.pictures import machine_svg
+        from fastrm.pages import machine_svg
 
         return machine_svg(self)
 
     def plot(self) -> Figure:
         """Draw the machine as a graph; needs matplotlib."""
-        from fastrm.pictures import draw_machine
+        from fastrm.plots import draw_machine
 
         return draw_machine(self)
 

@@ -26,7 +26,7 @@ from typing import Literal, TypedDict
 from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton
-from fastrm.machines.language.draft import Draft, Edge
+from fastrm.machines.language.drafts import Draft, Edge
 from fastrm.machines.language.expressions import (
     TO_GO,
     Chain,

@@ -9,8 +9,8 @@ from typing import Any, Literal, Unpack
 
 from fastrm.checks import check_truth, refuse_given
 from fastrm.errors import ConfigError, MachineError, shown
-from fastrm.machines import task_terms
-from fastrm.machines.language.agendas import MAX_STAGES, Agenda
+from fastrm.machines import terms as task_terms
+from fastrm.machines.language.drafts import MAX_STAGES, Agenda
 from fastrm.machines.machine import RewardMachine
 from fastrm.machines.reward_kinds import KindName, PaymentSettings, find_kind
 from fastrm.textfile import check_path, exists

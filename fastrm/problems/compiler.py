@@ -21,10 +21,8 @@ from fastrm.kernels.contracts import BLOCK, FAR, N_ACTIONS, Tables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import TO_GO, Number
 from fastrm.problems.compatibility import check_features, check_machines, check_names, leaves_read, why_impossible
-from fastrm.problems.events import Events, find_events
-from fastrm.problems.problem import Problem
-from fastrm.problems.steps_to_go import potentials, steps_to_go
-from fastrm.problems.tabulate import Evaluator, Part
+from fastrm.problems.events import Evaluator, Events, Part, find_events
+from fastrm.problems.tabular import Problem, potentials, steps_to_go
 from fastrm.problems.terrain import GridTerrain, Metric, Start, TableTerrain, Terrain
 from fastrm.problems.water import WaterProblem, compile_water
 from fastrm.worlds import GridMap, TableWorld, WaterWorld

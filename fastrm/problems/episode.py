@@ -12,7 +12,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.problems.problem import Problem, check_problem
+from fastrm.problems.tabular import Problem, check_problem
 from fastrm.worlds import Cell
 
 

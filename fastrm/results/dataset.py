@@ -16,8 +16,7 @@ from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, pr
 from fastrm.results.export import as_dataset, as_frame
 from fastrm.results.hdf5 import Columns, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, as_stored, check_name
-from fastrm.results.stats import PER_CURVE, share_of, steps_to
-from fastrm.results.summaries import Paired, compare, summarise
+from fastrm.results.stats import PER_CURVE, Paired, compare, share_of, steps_to, summarise
 from fastrm.results.validation import check_coordinates, check_numbers
 
 if TYPE_CHECKING:
@@ -255,13 +254,13 @@ class Results:
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
-        from fastrm.pictures import results_card
+        from fastrm.pages import results_card
 
         return results_card(self)
 
     def plot(self) -> Figure:
         """Draw median and quartiles of the score: panels per setup and task, a line per method; needs matplotlib."""
-        from fastrm.pictures import learning_curves
+        from fastrm.plots import learning_curves
 
         return learning_curves(self)
 

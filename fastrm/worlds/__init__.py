@@ -1,31 +1,22 @@
 """Where the agent moves: text or a recipe becomes a map. Knows nothing of rewards."""
 
-from fastrm.worlds.appendix import APPENDIX_NEAREST, APPENDIX_SHORTEST
 from fastrm.worlds.grid import GridMap
+from fastrm.worlds.layouts import APPENDIX_NEAREST, APPENDIX_SHORTEST, parse_recipe
 from fastrm.worlds.moves import ACTIONS, DOWN, LEFT, OFFSETS, RIGHT, UP, flat_offsets
-from fastrm.worlds.named_maps import find_grid, generate_grid
-from fastrm.worlds.recipes import parse_recipe
 from fastrm.worlds.table import (
     RESERVED,
     TableWorld,
     check_layout_of,
     count_starts,
+    find_grid,
+    generate_grid,
     holds_table,
     layout_of,
     load_world,
     read_world,
     write_world,
 )
-from fastrm.worlds.tiles import (
-    FLOOR,
-    FLOOR_TOO,
-    OBJECT_IN_WORDS,
-    START,
-    WALL,
-    Cell,
-    is_object,
-    split_object,
-)
+from fastrm.worlds.tiles import FLOOR, FLOOR_TOO, OBJECT_IN_WORDS, START, WALL, Cell, is_object, split_object
 from fastrm.worlds.water import (
     COLOURS,
     FASTEST,

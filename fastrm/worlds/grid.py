@@ -20,10 +20,22 @@ import numpy.typing as npt
 from fastrm.checks import check_whole
 from fastrm.errors import MapError, printable, shown
 from fastrm.textfile import decode_text, read_text
-from fastrm.worlds import appendix, layouts, moves
-from fastrm.worlds.fences import Fence, is_fenced, read_fenced, write_fenced
-from fastrm.worlds.recipes import APPENDIX, parse_setup
-from fastrm.worlds.tiles import AS_USUAL, MAX_SIDE, OBJECTS, START, WALL, Cell, Origin, check_tiles
+from fastrm.worlds import layouts, layouts as appendix, moves
+from fastrm.worlds.layouts import APPENDIX, parse_setup
+from fastrm.worlds.tiles import (
+    AS_USUAL,
+    MAX_SIDE,
+    OBJECTS,
+    START,
+    WALL,
+    Cell,
+    Fence,
+    Origin,
+    check_tiles,
+    is_fenced,
+    read_fenced,
+    write_fenced,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -213,13 +225,13 @@ class GridMap:
 
     def _repr_svg_(self) -> str | None:
         """Show the map in a notebook."""
-        from fastrm.pictures import map_svg
+        from fastrm.pages import map_svg
 
         return map_svg(self)
 
     def plot(self) -> Figure:
         """Draw the map as a figure; needs matplotlib."""
-        from fastrm.pictures import draw_maps
+        from fastrm.plots import draw_maps
 
         return draw_maps([(self.source, self)])
 

@@ -24,21 +24,28 @@
 
 Start and objects stand where the open map of the same setup, size and seed has them. Randomness is BLAKE2b of setup,
 size, seed and layout: the same map on every machine, Python and numpy.
+
+Generated maps as people write them: a setup such as 2a2b2c, alone or with its obstacles.
+
+Maps with the distances that the appendix of *Numeric Reward Machines* prints; where things stand is drawn at random.
+
+From the start the nearest a is 20 steps away and the other 21. The shortest a-b takes 27 steps through the nearest a
+and 26 through the other, the shortest a-b-c 40 and 32. So who always goes to the nearest object takes the longer route.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import MapError, did_you_mean, shown
-from fastrm.worlds.fences import Fence
 from fastrm.worlds.moves import Tiles, all_in_reach, passable, steps_from
-from fastrm.worlds.tiles import FLOOR, START, WALL, Cell
+from fastrm.worlds.tiles import FLOOR, OBJECT, START, WALL, Cell, Fence
 
 MAX_ATTEMPTS = 1000
 Layout = Literal["open", "rooms", "maze", "deceptive"]
@@ -256,3 +263,139 @@ def _sample(key: str, count: int, population: int) -> list[int]:
         drawn.append(moved.get(j, j))
         moved[j] = moved.get(i, i)
     return drawn
+
+
+APPENDIX = "appendix"
+"""The setup whose distances are those of the paper's appendix; see `appendix`."""
+
+
+def parse_setup(setup: str) -> list[tuple[str, int]]:
+    """Split ``2a1b`` into ``[("a", 2), ("b", 1)]``.
+
+    >>> parse_setup("2a10b")
+    [('a', 2), ('b', 10)]
+    """
+    if not isinstance(setup, str) or not re.fullmatch(rf"([0-9]{{1,9}}{OBJECT})+", setup):
+        has_words = isinstance(setup, str) and " " in setup.strip()
+        hint = "; obstacles are given apart: walls=0.2 or layout='rooms'" if has_words else ""
+        raise MapError(f"setup {shown(setup)}: expected counts and object letters such as 2a2b2c{hint}")
+    pairs = [(letter, int(count)) for count, letter in re.findall(rf"([0-9]+)({OBJECT})", setup)]
+    letters = [letter for letter, _ in pairs]
+    for letter, count in pairs:
+        if count == 0:
+            raise MapError(f"setup {shown(setup)}: the count of {letter} is 0; leave the letter out")
+        if letters.count(letter) > 1:
+            raise MapError(f"setup {shown(setup)}: {letter} is given twice; add the counts up")
+    return pairs
+
+
+class Recipe(NamedTuple):
+    """What `GridMap.generate` needs beside size and seed."""
+
+    setup: str
+    walls: float = 0
+    layout: Layout = "open"
+
+
+def parse_recipe(text: str) -> Recipe:
+    """Read a setup, alone or followed by its obstacles, and check it without generating a map.
+
+    >>> parse_recipe("1a1b1c walls 0.2")
+    Recipe(setup='1a1b1c', walls=0.2, layout='open')
+    >>> parse_recipe("1a1b1c maze").layout
+    'maze'
+    """
+    words = text.split() if isinstance(text, str) else []
+    if words == [APPENDIX]:
+        return Recipe(APPENDIX)
+    try:
+        parse_setup(words[0] if words else "")
+        recipe = Recipe(words[0], *_obstacles(*words[1:]))
+    except MapError as error:
+        others = ", ".join(layout for layout in LAYOUTS if layout != "open")
+        raise MapError(
+            f"map {shown(text)}: {error}; write a setup such as 2a2b2c, alone or with one of: walls 0.2, {others}"
+        ) from None
+    return recipe
+
+
+def _obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
+    """Read the words after the setup."""
+    if word not in ("walls", *LAYOUTS):
+        raise MapError(f"no such layout as {shown(word)}{did_you_mean(word, ('walls', *LAYOUTS))}")
+    if word != "walls":
+        if rest:
+            raise MapError(f"nothing goes after {word}")
+        return 0, cast("Layout", word)
+    try:
+        (density,) = map(float, rest)
+    except ValueError:
+        raise MapError("walls takes one number, from 0 to below 1") from None
+    check_layout(density, "open")
+    return density, "open"
+
+
+def looks_like_recipe(text: str) -> bool:
+    """Say whether a text is meant as a recipe, well formed or not.
+
+    >>> looks_like_recipe("2a2b wals 0.1"), looks_like_recipe("office.map")
+    (True, False)
+    """
+    return text == APPENDIX or re.fullmatch(rf"([0-9]+{OBJECT})+( .*)?", text) is not None
+
+
+SIZE = 41
+APPENDIX_NEAREST, APPENDIX_SHORTEST = (20, 27, 40), (20, 26, 32)
+"""Lengths of a, a-b and a-b-c from nearest object to nearest object, and of shortest routes."""
+_LEGS = ((20, 7, 13), (21, 5, 6))  # from the start to each a, on to its b, on to its c
+
+
+def appendix_rows(seed: int) -> tuple[str, ...]:
+    """Return the rows of such a map, 41 x 41; the same for a seed on every machine."""
+    start, count = (SIZE // 2, SIZE // 2), 0
+    while True:
+        routes = []
+        for legs in _LEGS:
+            here, route = start, []
+            for leg in legs:
+                here = _at_distance(here, leg, f"{seed}/{count}")
+                count += 1
+                route.append(here)
+            routes.append(route)
+        if _fits(start, *routes):
+            break
+    rows = [[WALL] * SIZE, *([WALL, *FLOOR * (SIZE - 2), WALL] for _ in range(SIZE - 2)), [WALL] * SIZE]
+    rows[start[0]][start[1]] = START
+    for route in routes:
+        for letter, (row, column) in zip("abc", route, strict=True):
+            rows[row][column] = letter
+    return tuple("".join(row) for row in rows)
+
+
+def _at_distance(cell: Cell, steps: int, key: str) -> Cell:
+    """Draw a cell so many steps away."""
+    inside = range(1, SIZE - 1)
+    ring = [
+        (row, column)
+        for row in inside
+        for column in {cell[1] + steps - abs(row - cell[0]), cell[1] - steps + abs(row - cell[0])}
+        if column in inside and abs(row - cell[0]) <= steps
+    ]
+    digest = hashlib.blake2b(f"fastrm appendix {key}".encode(), digest_size=8).digest()
+    return sorted(ring)[int.from_bytes(digest, "little") % len(ring)]
+
+
+def _fits(start: Cell, near: list[Cell], far: list[Cell]) -> bool:
+    """Say whether objects drawn leg by leg have all the distances, each nearest object being the only nearest one."""
+    (a1, b1, c1), (a2, b2, c2) = near, far
+    if len({start, *near, *far}) < 7:
+        return False
+
+    def steps(one: Cell, two: Cell) -> int:
+        return abs(one[0] - two[0]) + abs(one[1] - two[1])
+
+    to_c = {b: min(steps(b, c) for c in (c1, c2)) for b in (b1, b2)}
+    through = [steps(start, a) + min(steps(a, b) + to_c[b] for b in (b1, b2)) for a in (a1, a2)]
+    two = [steps(start, a) + min(steps(a, b) for b in (b1, b2)) for a in (a1, a2)]
+    only = steps(a1, b1) < steps(a1, b2) and steps(b1, c1) < steps(b1, c2)
+    return only and two == [27, 26] and through == [40, 32]

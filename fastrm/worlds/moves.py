@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from fastrm.worlds.fences import Fence
-from fastrm.worlds.tiles import WALL, Cell
+from fastrm.worlds.tiles import WALL, Cell, Fence
 
 Tiles = npt.NDArray[np.uint8]
 

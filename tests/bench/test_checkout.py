@@ -48,7 +48,7 @@ def test_a_checkout_finds_its_oracle_and_its_c_loop_and_follows_no_links_out_of_
     (root / "tests").mkdir()
     (root / "tests" / "naive.py").symlink_to(ROOT / "tests" / "naive.py")
     script = (
-        "from fastrm.bench.measure.checkout import checkout_file as find; "
+        "from fastrm.bench.speed.measure import checkout_file as find; "
         "print(find('tests', 'naive.py'), find('bench', 'limit.c'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(root)}

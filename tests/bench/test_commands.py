@@ -80,7 +80,7 @@ def test_help_does_not_import_numba():
 
 @pytest.mark.skipif(not FULL, reason="takes long; FASTRM_FULL=1 runs it")
 def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeypatch):
-    from fastrm.bench.measure import kernels as measure
+    from fastrm.bench.speed import measure
 
     monkeypatch.setattr(measure, "SIDES", (41,))
     monkeypatch.setattr(measure, "STATES", (1, 4))

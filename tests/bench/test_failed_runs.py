@@ -7,7 +7,7 @@ from fastrm import Experiment, LearnerConfig
 from fastrm.bench.__main__ import main
 from fastrm.bench.console import print_summary
 from fastrm.experiments import Plan, work
-from fastrm.experiments.execution.batches import reason_of
+from fastrm.experiments.batches import reason_of
 from fastrm.kernels._jit import jit
 from fastrm.results import Store, load
 

@@ -9,10 +9,9 @@ import pytest
 
 from fastrm import Experiment, LearnerConfig, load, run
 from fastrm.bench.__main__ import main
-from fastrm.bench.console import print_summary
-from fastrm.bench.messages import messages_in_one_line
+from fastrm.bench.console import messages_in_one_line, print_summary
 from fastrm.experiments import Plan
-from fastrm.pictures import figures_of, have_matplotlib, save
+from fastrm.plots import figures_of, have_matplotlib, save
 
 ODD = "x\x1b[2J\x07\u202e[/x][red] :smile: $\\frac$ \"q'"
 """An escape sequence, a bell, a change of direction, markup, an emoji, mathematics and quotes."""

@@ -86,7 +86,7 @@ def test_an_interrupted_study_is_resumed_to_the_same_bytes(tmp_path, capsys):
     command = ["water", str(tmp_path / "study.toml"), "--out", str(out), *words]
     assert main([*command, "--workers", "0"]) == 2 and not out.exists()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fastrm.experiments.water.table.run_unit", lambda study, unit: signal.raise_signal(signal.SIGINT))
+        patch.setattr("fastrm.experiments.water_study.run_unit", lambda study, unit: signal.raise_signal(signal.SIGINT))
         assert main(command) == 3
     assert "interrupted; finished runs are in" in capsys.readouterr().err
     assert main(command) == 0

@@ -5,14 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastrm import (
-    GridMap,
-    RewardMachine,
-    compile,
-    optimal_arps,
-    solve,
-    train,
-)
+from fastrm import GridMap, RewardMachine, compile, optimal_arps, solve, train
 from fastrm.machines.reward_kinds import PAPER_KINDS
 
 from small_problems import corridor

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastrm import (
-    FastrmError,
-    GridMap,
-    RewardMachine,
-    compile,
-    guarantee,
-)
+from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines.language import Number
 

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 
-from fastrm import (
-    FastrmError,
-    GridMap,
-    RewardMachine,
-    compile,
-    guarantee,
-    solve,
-)
+from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee, solve
 from fastrm.machines.reward_kinds import PAPER_KINDS
 
 from brute_force import truth_of

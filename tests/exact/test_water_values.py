@@ -60,7 +60,7 @@ def returned(problem, actions, gamma):
 def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, profile, gamma):
     for place in ("problems.water.problem", "problems.water.search", "exact.water.solve"):
         monkeypatch.setattr(f"fastrm.{place}.WATER_LIMIT", LIMIT)
-    monkeypatch.setattr("fastrm.exact.water.solve.MARGINS", (1, LIMIT))
+    monkeypatch.setattr("fastrm.exact.water.MARGINS", (1, LIMIT))
     world = close_by(5)
     problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
     pool = naive_water.Pool(spec_of(world), profile)
@@ -72,7 +72,7 @@ def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, pr
     assert solution.value == pytest.approx(best, rel=1e-12) and solution.ends == soonest
     assert verdict.is_shortest == (ends == set(problem.shortest))
     for room in (10**9, 0):  # all layers at once, and halved until there is one
-        monkeypatch.setattr("fastrm.exact.water.layers.ROOM", room)
+        monkeypatch.setattr("fastrm.exact.water.ROOM", room)
         solution.__dict__.pop("actions", None)
         assert returned(problem, solution.actions, gamma) == pytest.approx(best, rel=1e-12)
         assert len(solution.actions) == (abs(soonest) or LIMIT)

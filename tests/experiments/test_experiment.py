@@ -11,8 +11,7 @@ import pytest
 from fastrm import ConfigError, Experiment, FastrmError, MapError, guarantee, optimal_arps, run as fastrm_run
 from fastrm.bench.__main__ import main
 from fastrm.exact import score_ceiling
-from fastrm.experiments import Method, list_suites
-from fastrm.experiments.execution import batches
+from fastrm.experiments import Method, batches, list_suites
 from fastrm.experiments.plan import Plan
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines import SHORT_KINDS
@@ -134,7 +133,7 @@ def test_bad_toml_files_are_refused_in_one_line_with_the_key(toml, capsys, chang
 )
 def test_bad_arguments_of_run_are_refused_in_one_line(capsys, arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastrm.experiments.execution.executors.CONNECT", "1s")
+    monkeypatch.setattr("fastrm.experiments.executors.CONNECT", "1s")
     assert main(arguments) == 2
     printed = capsys.readouterr().err
     assert message in printed and printed.count("\n") == 1

@@ -7,10 +7,9 @@ import pytest
 
 from fastrm import ConfigError, Experiment, LearnerConfig, StoreError, linear, load, run
 from fastrm.bench.__main__ import main
+from fastrm.bench.studies import judge
 from fastrm.experiments import Plan, merge
-from fastrm.pictures.panels import groups_of
-from fastrm.pictures.sweeps import sweep_points
-from fastrm.studies import judge
+from fastrm.plots import groups_of, sweep_points
 
 from edited_files import edited
 

@@ -3,8 +3,8 @@
 import pytest
 
 from fastrm import ConfigError, Experiment, run, train
+from fastrm.bench.studies import judge
 from fastrm.experiments import Plan, problem_of
-from fastrm.studies import judge
 
 SETTINGS = {
     "name": "warm", "setups": ("1a1b",), "maps": 2, "size": 7, "tasks": ("a-b",), "seeds": 4, "steps": 4000,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fastrm.experiments import Method, Plan, WaterStudy, read_suite, suite_file
 from fastrm.learners import registry
-from fastrm.pictures import style
+from fastrm.plots import style
 
 import pages
 from pages import DOCS, ROOT

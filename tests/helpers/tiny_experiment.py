@@ -7,8 +7,8 @@ from pathlib import Path
 import h5py
 
 from fastrm import Experiment, LearnerConfig
-from fastrm.results.disk import Disk
 from fastrm.results.hdf5 import unseal
+from fastrm.results.store import Disk
 
 TOML = """
 setups = ["1a1b1c"]

@@ -6,23 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fastrm import (
-    ConfigError,
-    GridMap,
-    LearnerConfig,
-    compile,
-    compose,
-    guarantee,
-    solve,
-    task,
-    train,
-    train_many,
-)
-from fastrm.bench.measure.kernels import oracle_spec
+from fastrm import ConfigError, GridMap, LearnerConfig, compile, compose, guarantee, solve, task, train, train_many
+from fastrm.bench.speed.measure import oracle_spec
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Batch, true_columns
 from fastrm.learners.coupled import follow_columns
-from fastrm.machines import task_terms
+from fastrm.machines import terms as task_terms
 from fastrm.problems import Episode, find_tour, survey
 
 import naive

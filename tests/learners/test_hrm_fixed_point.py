@@ -4,14 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastrm import (
-    GridMap,
-    RewardMachine,
-    TableWorld,
-    compile,
-    hrm_fixed_point,
-    train,
-)
+from fastrm import GridMap, RewardMachine, TableWorld, compile, hrm_fixed_point, train
 from fastrm.machines.reward_kinds import PAPER_KINDS
 
 ROOT = Path(__file__).parents[2]

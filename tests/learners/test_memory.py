@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, GridMap, RewardMachine, compile, resources, train_many
-from fastrm.experiments import Plan, work
-from fastrm.experiments.execution import batches
+from fastrm.experiments import Plan, batches, work
 from fastrm.learners import Batch, registry, training
 
 from tiny_experiment import experiment

@@ -24,7 +24,7 @@ from fastrm.bench.__main__ import main
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.exact.solve import solve_rewards
 from fastrm.learners import Batch
-from fastrm.pictures.curves import learning_curves
+from fastrm.plots import learning_curves
 
 import naive
 from compare import ANY_MACHINE

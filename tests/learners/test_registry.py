@@ -9,7 +9,7 @@ import pytest
 
 from fastrm import ConfigError, Experiment, GridMap, LearnerConfig, RewardMachine, compile, load, run, train, train_many
 from fastrm.bench.__main__ import main
-from fastrm.bench.measure import kernels as measure
+from fastrm.bench.speed import measure
 from fastrm.experiments import Plan
 from fastrm.learners import Batch, registry
 

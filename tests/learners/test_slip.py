@@ -19,7 +19,7 @@ from fastrm import (
     solve,
     task,
     train,
-)  # fmt: skip
+)
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 from fastrm.exact.solve import solve_rewards
 from fastrm.exact.thresholds import critical_reward

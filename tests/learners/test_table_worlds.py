@@ -10,7 +10,7 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import fastrm
-from fastrm import pictures
+from fastrm import plots as pictures
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from fastrm import GridMap, MachineError, MapError
+from fastrm.machines.language.formats import read_own
 from fastrm.machines.language.parser import parse_guard, parse_reward
-from fastrm.machines.language.rm_format import read
-from fastrm.machines.task_terms import automaton
+from fastrm.machines.terms import automaton
 
 from pages import DOCS
 
@@ -72,7 +72,7 @@ def test_the_parsers_read_what_the_grammars_allow(seed):
     parse_guard(" ".join(writer.write("guard")))
     parse_reward(" ".join(writer.write("reward")))
     try:
-        read(" ".join(["start", "u0", "\n", *writer.write("edge")]), "<page>")
+        read_own(" ".join(["start", "u0", "\n", *writer.write("edge")]), "<page>")
     except MachineError as problem:
         assert "given twice" in str(problem), problem
     try:

@@ -11,7 +11,7 @@ from fastrm.learners.training import Batch
 from fastrm.machines import KINDS, PAPER_KINDS
 from fastrm.machines.automaton import DONE, FAILED
 from fastrm.machines.language import Otherwise, Proposition, evaluate, leaves
-from fastrm.machines.task_terms import automaton
+from fastrm.machines.terms import automaton
 
 import naive
 from random_problems import maps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastrm
-from fastrm import ConfigError, GridMap, compile, env, pictures, problems, task, train
+from fastrm import ConfigError, GridMap, compile, env, plots as pictures, problems, task, train
 from fastrm.learners import hrm_fixed_point, option_pairs
 
 LETTERS = "abcdefghijklmnopqr"

@@ -102,7 +102,7 @@ def test_a_start_from_which_the_task_cannot_be_done_is_named():
 
 
 def test_pictures_mark_all_starts_of_a_problem_and_say_so_where_there_are_too_many(capsys, tmp_path):
-    from fastrm import pictures
+    from fastrm import plots as pictures
     from fastrm.bench.__main__ import main
 
     problem, anywhere = problem_of(), problem_of(start="anywhere")

@@ -38,7 +38,7 @@ def test_the_fewest_steps_of_the_reference_worlds_are_those_known(reference, nam
 )
 @pytest.mark.parametrize("room", [10**9, 10_000, 0])
 def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile, room, monkeypatch):
-    monkeypatch.setattr("fastrm.problems.water.search.ROOM", room)  # layers kept for the way back: all, some, none
+    monkeypatch.setattr("fastrm.problems.water.ROOM", room)  # layers kept for the way back: all, some, none
     world = close_by(seed)
     problem = fastrm.compile(world, RewardMachine.parse(machine_text(spec)), profile=profile)
     fewest = fewest_steps(naive_water.Pool(spec_of(world), profile), spec, 7)
@@ -57,7 +57,7 @@ FAR = ("-", ("d", "b"), ("num", 10))
     "guard, reward", [(("prop", "f"), LEFT_BEHIND), (("prop", "f"), NEARING), (("not", ("prop", "f")), FAR)]
 )
 def test_the_soonest_paid_end_reads_distances_of_the_move_that_ends(guard, reward, profile, monkeypatch):
-    monkeypatch.setattr("fastrm.problems.water.search.WATER_LIMIT", 7)
+    monkeypatch.setattr("fastrm.problems.water.WATER_LIMIT", 7)
     edges = [("u", guard, "done", reward), ("u", "otherwise", "u", ("num", 1))]
     spec = {"states": ["u"], "start": "u", "success": ["done"], "failure": [], "score": "task", "edges": edges}
     world = close_by(0)
@@ -69,11 +69,11 @@ def test_the_soonest_paid_end_reads_distances_of_the_move_that_ends(guard, rewar
 
 def test_a_search_that_does_not_fit_in_the_memory_is_refused_in_one_line(monkeypatch):
     problem = fastrm.compile(WaterWorld.generate(1), fastrm.task("a"))
-    monkeypatch.setattr("fastrm.problems.water.search.usable_memory", lambda: 10**8)
+    monkeypatch.setattr("fastrm.problems.water.usable_memory", lambda: 10**8)
     with pytest.raises(FastrmError, match=r"^fewest steps: \d+ x \d+ states of the agent take 0.4 GB to search, .*$"):
         _ = problem.shortest
     monkeypatch.undo()
-    monkeypatch.setattr("fastrm.exact.water.layers.usable_memory", lambda: 10**4)
+    monkeypatch.setattr("fastrm.exact.water.usable_memory", lambda: 10**4)
     with pytest.raises(FastrmError, match=r"^values: layers of time take .* GB, and there are 0.0 GB of memory; .*$"):
         fastrm.solve(problem)
 

@@ -17,4 +17,4 @@ def plain(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr("fastrm.experiments.execution.batches.BATCH_RUNS", 5)
+    monkeypatch.setattr("fastrm.experiments.batches.BATCH_RUNS", 5)

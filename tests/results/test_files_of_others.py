@@ -5,7 +5,7 @@ import pytest
 from fastrm import StoreError, load, run
 from fastrm.bench.__main__ import main
 from fastrm.experiments import Plan, merge, write_episodes
-from fastrm.experiments.episode_logs import log_path
+from fastrm.experiments.batches import log_path
 
 from tiny_experiment import TOML, contents, experiment
 

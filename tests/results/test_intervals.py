@@ -7,9 +7,8 @@ import pytest
 import scipy.stats
 
 from fastrm import ConfigError, load
-from fastrm.results import Results, intervals, stats
-from fastrm.results.intervals import interval_of, interval_of_mean
-from fastrm.results.summaries import maps_of
+from fastrm.results import Results, stats, stats as intervals
+from fastrm.results.stats import interval_of, interval_of_mean, maps_of
 
 from made_results import make_file, make_plan
 from sizes import either

@@ -13,8 +13,7 @@ import pytest
 from fastrm import StoreError, load, run
 from fastrm.errors import DiskError
 from fastrm.experiments.plan import Plan
-from fastrm.results.disk import Disk
-from fastrm.results.store import Store
+from fastrm.results.store import Disk, Store
 
 from tiny_experiment import TOML, Crash, CrashDisk, command, contents, experiment
 

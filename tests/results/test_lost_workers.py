@@ -85,7 +85,7 @@ def start_worker(address):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_cluster_without_workers_is_said_and_waited_for(scheduler, plain, tmp_path, monkeypatch):
-    monkeypatch.setattr("fastrm.experiments.execution.dispatch.QUIET_SECONDS", 0.3)
+    monkeypatch.setattr("fastrm.experiments.execution.QUIET_SECONDS", 0.3)
     started = []
     threading.Timer(1.0, lambda: started.append(start_worker(scheduler[1]))).start()
     try:
@@ -106,7 +106,7 @@ def test_a_scheduler_that_dies_in_mid_run_is_one_line_and_exit_code_1(scheduler,
     worker = start_worker(scheduler[1])
     try:
         code = (
-            "import sys, fastrm.experiments.execution.executors as e; e.CONNECT = '1s'; "
+            "import sys, fastrm.experiments.executors as e; e.CONNECT = '1s'; "
             "from fastrm.bench.__main__ import main; sys.exit(main(sys.argv[1:]))"
         )
         words = command(path, toml, "--scheduler", scheduler[1])[3:]
@@ -128,7 +128,7 @@ def test_a_scheduler_that_dies_in_mid_run_is_one_line_and_exit_code_1(scheduler,
 
 def test_a_scheduler_that_is_not_there_is_a_bad_argument(tmp_path, capsys, monkeypatch):
     pytest.importorskip("distributed", reason="needs the extra 'dask'")
-    monkeypatch.setattr("fastrm.experiments.execution.executors.CONNECT", "1s")
+    monkeypatch.setattr("fastrm.experiments.executors.CONNECT", "1s")
     toml = tmp_path / "tiny.toml"
     toml.write_text(TOML)
     assert main(["run", str(toml), "--out", str(tmp_path / "x.h5"), "--scheduler", "tcp://127.0.0.1:9"]) == 2

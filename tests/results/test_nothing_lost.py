@@ -26,7 +26,7 @@ PHASE = {"clean": 0, "torn": either(0, 1), "lossy": either(0, 2)}
 
 @pytest.mark.parametrize("how", PHASE)
 def test_a_crash_before_any_operation_leaves_whole_files_and_resumes_to_the_same(how, plain, tmp_path, monkeypatch):
-    monkeypatch.setattr("fastrm.experiments.execution.batches.BATCH_RUNS", either(5, 12))  # a first, a middle, a last
+    monkeypatch.setattr("fastrm.experiments.batches.BATCH_RUNS", either(5, 12))  # a first, a middle, a last
     total = 0
     for at in itertools.count(PHASE[how], either(1, 3)):  # the ways share them, unless all are asked for
         path = tmp_path / f"{at}" / "tiny.h5"

@@ -17,7 +17,7 @@ from tiny_experiment import TOML, Crash, CrashDisk, contents, experiment, saved_
 def test_a_complete_file_is_not_computed_again(plain, tmp_path, monkeypatch):
     run(experiment(), tmp_path / "tiny.h5")
     stamp = (tmp_path / "tiny.h5").stat().st_mtime_ns
-    monkeypatch.setattr("fastrm.experiments.execution.executors.work", None)
+    monkeypatch.setattr("fastrm.experiments.executors.work", None)
     assert run(experiment(), tmp_path / "tiny.h5").complete
     assert (tmp_path / "tiny.h5").stat().st_mtime_ns == stamp
 

@@ -5,7 +5,7 @@ import pytest
 from fastrm import GridMap, MapError, RewardMachine, compile, hrm_fixed_point
 from fastrm.experiments import suite_file
 from fastrm.worlds import find_grid, generate_grid, parse_recipe
-from fastrm.worlds.appendix import APPENDIX_NEAREST, APPENDIX_SHORTEST
+from fastrm.worlds.layouts import APPENDIX_NEAREST, APPENDIX_SHORTEST
 
 
 def lengths(grid):

@@ -5,7 +5,7 @@ import pytest
 
 from fastrm import GridMap, MapError
 from fastrm.worlds import generate_grid, parse_recipe
-from fastrm.worlds.recipes import Recipe
+from fastrm.worlds.layouts import Recipe
 
 OBSTACLES = [
     {"walls": 0.05}, {"walls": 0.2}, {"walls": 0.35}, {"layout": "rooms"}, {"layout": "maze"}, {"layout": "deceptive"},

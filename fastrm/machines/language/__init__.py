@@ -1,7 +1,6 @@
 """How machines are written: expressions, and the text formats of whole machines. Nothing is ever executed."""
 
-from fastrm.machines.language.agendas import MAX_STAGES, MAX_STATES, Agenda
-from fastrm.machines.language.draft import Draft, Edge, describe
+from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft, Edge, describe
 from fastrm.machines.language.expressions import (
     FEATURES,
     TO_GO,
@@ -16,14 +15,16 @@ from fastrm.machines.language.expressions import (
     Proposition,
     Truth,
     Unary,
+    as_written,
     constant,
     evaluate,
+    evaluate_exactly,
     leaves,
+    may_round,
     write,
 )
 from fastrm.machines.language.formats import read
 from fastrm.machines.language.parser import parse_guard, parse_reward
-from fastrm.machines.language.rationals import as_written, evaluate_exactly, may_round
 
 __all__ = [
     "FEATURES", "MAX_STAGES", "MAX_STATES", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression",

@@ -1,0 +1,253 @@
+"""``check``: does the optimal policy take a shortest path? Verdict, thresholds, and a drawn witness."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastrm.errors import ConfigError, printable
+from fastrm.problems import WaterProblem
+from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
+
+from .console import FAILED, add_json, print_json
+from .inputs import (
+    add_episodes,
+    add_gamma,
+    add_learning,
+    add_map_and_machine,
+    compiled,
+    learned,
+    learned_facts,
+    print_learned,
+)
+from .water_world import check_water
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from fastrm.exact import Check, Guarantee, Solution
+    from fastrm.learners import HrmFixedPoint, Run
+    from fastrm.problems import Problem
+
+_log = logging.getLogger("fastrm.bench")
+MAX_DRAWN = 80
+MOST_STARTS = 8
+"""Starts that are told of one by one."""
+COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
+MARKS, ASCII_MARKS = "•@!", "*@!"
+"""The optimal path, its loop, and where it leaves the shortest routes: no letters, which stand for objects."""
+MARK_COLOURS = ("green", "bold red", "bold yellow")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_map_and_machine(parser)
+    add_episodes(parser)
+    add_gamma(parser)
+    add_learning(parser, "train, and tell what was learned beside the optimum")
+    parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check and print."""
+    from fastrm.exact import check, check_gamma
+    from fastrm.learners import hrm_fixed_point
+
+    gamma = arguments.gamma
+    check_gamma(gamma)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        problem = compiled(arguments)
+        _log.info("compiled %r", problem)
+        run = learned(problem, arguments) if arguments.learn else None
+        if isinstance(problem, WaterProblem):
+            return check_water(problem, arguments, run)
+        if problem.slip:
+            return _report_slip(problem, run, arguments)
+        report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
+    _log.info("decided: %s", report.guarantee.verdict)
+    messages = [str(warning.message) for warning in caught]
+    if arguments.json:
+        print_json(as_dict(report, hrm, messages) | learned_facts(run))
+    else:
+        print_check(report, hrm, messages, run)
+    return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
+
+
+def as_dict(report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
+    """Return everything that is known, for programs."""
+    verdict = report.guarantee
+    problem, witness = verdict.solution.problem, verdict.witness
+    table: dict[str, Any] = {
+        "map": problem.source,
+        "machine": problem.machines[0].source,
+        "gamma": verdict.solution.gamma,
+        "verdict": verdict.verdict,
+        "is_shortest": verdict.is_shortest,
+        "some_are_shortest": verdict.some_are_shortest,
+        "reason": verdict.reason,
+        "optimal_length": verdict.length,
+        "shortest": verdict.shortest,
+        "optimal_return": witness.optimal_return,
+        "shortest_return": witness.shortest_return,
+        "optimal_arps": report.optimal_arps,
+        "leaves_at": witness.leaves_at,
+        "state": witness.state,
+        "path": witness.path,
+        "loop": witness.loop,
+        "shortest_path": witness.shortest_path,
+    }
+    if hrm is not None:
+        table |= {
+            "critical_reward": verdict.critical_reward,
+            "critical_scale": verdict.critical_scale,
+            "critical_step_reward": verdict.critical_step_reward,
+            "gamma_interval": verdict.gamma_interval,
+            "hrm_length": hrm.length,
+            "hrm_regret": hrm.regret,
+            "findings": [{"kind": f.kind, "state": f.state, "message": f.message} for f in report.findings],
+        }
+    return table | {"warnings": messages}
+
+
+def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespace) -> int:
+    """Tell what can be expected where moves slip, and no path is certain."""
+    from rich.console import Console
+
+    from fastrm.exact import solve
+
+    if arguments.fail:
+        raise ConfigError("--fail is about certain paths, and moves slip; leave out --fail or --slip")
+    best = solve(problem, arguments.gamma)
+    value = float(best.value[problem.tables.starts, best.first_u].mean())
+    facts = {
+        "value": value, "success_probability": best.success_probability(horizon=1000),
+        "expected_length": best.expected_length(), "optimal_arps": best.arps(),
+    }  # fmt: skip
+    if arguments.json:
+        print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | learned_facts(run))
+        return 0
+    console = Console(highlight=False, emoji=False)
+    console.print(f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should")
+    console.print(f"  earn             {value:.8g} at gamma {arguments.gamma:g}")
+    console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
+    console.print(f"  take             {facts['expected_length']:.6g} steps when it does")
+    console.print(f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)")
+    print_learned(console, run)
+    return 0
+
+
+def _print_starts(console: Console, solution: Solution, worst: object) -> None:
+    """Tell of every start, or of many in the mean, and of which one all else is told."""
+    cells = solution.problem.starts
+    if len(cells) == 1:
+        return
+    for one in map(solution.from_start, cells if len(cells) <= MOST_STARTS else ()):
+        way = "never completes" if one.length is None else f"{one.length} steps"
+        console.print(f"  from {one.problem.starts[0]!s:12} optimal {way}, shortest {one.shortest} steps")
+    mean = "never completes from some" if solution.length is None else f"{solution.length:.6g} steps"
+    console.print(f"  mean of {len(cells)} starts: optimal {mean}, shortest {solution.shortest:.6g} steps")
+    console.print(f"  the verdict is that of the start {worst}:")
+
+
+def print_check(
+    report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None
+) -> None:
+    """Print the report."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False, emoji=False)
+    verdict, witness = report.guarantee, report.guarantee.witness
+    colour = COLOURS.get(verdict.verdict, "yellow")
+    console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
+    if verdict.reason:
+        console.print(printable(f"no verdict: {verdict.reason}"), markup=False)
+    _print_starts(console, verdict.solution, witness.path[0])
+    length = verdict.verdict if verdict.length is None else f"{verdict.length} steps"
+    console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
+    console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
+    console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
+    if hrm is not None:
+        _print_thresholds(console, report, hrm)
+    print_learned(console, run)
+    grid = layout_of(verdict.solution.problem.terrain.world)
+    if witness.leaves_at is not None:
+        row, column = witness.leaves_at if grid else (witness.leaves_at, None)
+        where = f"row {row}, column {column}" if grid else f"cell {row}"
+        console.print(f"  leaves the shortest routes at {where}; machine state {witness.state}")
+    for finding in report.findings:
+        console.print(f"  [yellow]{finding.kind}[/]: {escape(printable(finding.message))}")
+    for message in messages:
+        console.print(f"  [yellow]warning[/]: {escape(printable(message))}")
+    if grid is None:
+        console.print(f"  (a world without a layout is not drawn; optimal path {_trail(witness.path)})")
+    elif max(grid.size) <= MAX_DRAWN:
+        console.print(draw_witness(grid, report, _marks(console.encoding)))
+    else:
+        console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
+
+
+def _print_thresholds(console: Console, report: Check[Guarantee], hrm: HrmFixedPoint) -> None:
+    verdict = report.guarantee
+    console.print(f"  terminal reward  above {verdict.critical_reward:.8g} every optimal path is a shortest one")
+    if verdict.critical_step_reward is not None:
+        console.print(f"  step reward      below {verdict.critical_step_reward:.8g}")
+    low, high = verdict.gamma_interval or (None, None)
+    interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
+    console.print(f"  gamma            {interval}")
+    way = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
+    settled = way if hrm.length is None else f"{hrm.length:g} steps"
+    loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
+    console.print(f"  HRM settles on   {settled}{loss} (exploration left out)")
+
+
+def _trail(path: Sequence[object]) -> str:
+    return " ".join(map(str, path[:40])) + (" ..." if len(path) > 40 else "")
+
+
+def draw_witness(grid: GridMap, report: Check[Guarantee], marks: str = MARKS) -> Text:
+    """Draw the map with the path of the optimal policy, its loop, and where it leaves the shortest routes."""
+    from rich.text import Text
+
+    from fastrm.plots import starts_to_mark
+
+    witness = report.guarantee.witness
+    tiles = [[FLOOR if tile == START else tile for tile in row] for row in grid.rows]
+    starts, unmarked = starts_to_mark(report.guarantee.solution.problem.starts)
+    for row, column in starts:
+        if tiles[row][column] == FLOOR:
+            tiles[row][column] = START
+    styles: dict[tuple[int, int], str] = {}
+    leaves = [] if witness.leaves_at is None else [witness.leaves_at]
+    shown = ((witness.path, "optimal path"), (witness.loop, "its loop"), (leaves, "leaves the shortest routes"))
+    for (cells, _), mark, colour in zip(shown, marks, MARK_COLOURS, strict=True):
+        for row, column in cells:
+            styles[row, column] = colour
+            if tiles[row][column] in (FLOOR, *marks):
+                tiles[row][column] = mark
+    text = Text()
+    for r, line in enumerate(grid.render(["".join(row) for row in tiles]).splitlines()):
+        for c, tile in enumerate(line):
+            cell = ((r + 1) // 2, (c + 1) // 2) if grid.fences else (r, c)  # with fences at twice the size
+            is_cell = not grid.fences or (r % 2 and c % 2)
+            style = styles.get(cell, "") if is_cell and tile != WALL else "dim"
+            text.append("#" if tile == WALL else tile, style)
+        text.append("\n")
+    legend = [f"{mark} {meaning}" for (cells, meaning), mark in zip(shown, marks, strict=True) if cells]
+    text.append("   ".join([*legend, unmarked or f"{START} start", "letters objects"]))
+    return text
+
+
+def _marks(encoding: str) -> str:
+    """Return marks that an encoding has."""
+    try:
+        MARKS.encode(encoding)
+    except UnicodeEncodeError:
+        return ASCII_MARKS
+    return MARKS

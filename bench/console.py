@@ -1,0 +1,343 @@
+"""What commands share in the terminal: lines on standard error, tables, JSON, summaries of results.
+
+What happens while a command runs, told on standard error: warnings, the compiling of kernels, a log on request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import logging
+import math
+import re
+import shutil
+import sys
+import textwrap
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastrm.errors import ConfigError, FastrmWarning, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from fastrm.results import Results
+
+FAILED, BAD_INPUT, INTERRUPTED, KILLED = 1, 2, 3, 130
+"""Exit codes."""
+LEFT = ("setup", "machine", "task", "method", "map", "algorithm", "features")
+"""Columns of words."""
+
+
+def add_json(parser: argparse.ArgumentParser, help: str = "print JSON on standard output, for programs") -> None:
+    """Add the flag that makes a command print JSON on standard output, and nothing else there."""
+    parser.add_argument("--json", action="store_true", help=help)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that silences all but errors."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_learner_file(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a file with a learner of one's own; `__main__` loads it before the command runs."""
+    parser.add_argument("--learner", metavar="FILE", help="a Python file that registers your own learner; it is run")
+
+
+def say(text: str) -> None:
+    """Write a line on standard error; where nobody reads it any more, work goes on without."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(f"fastrm: {printable(text)}\n")
+
+
+def print_json(value: Any) -> None:
+    """Write a value as JSON on standard output."""
+    sys.stdout.write(as_json(value))
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON; named tuples and dataclasses become tables, infinities and NaN strings: JSON has none.
+
+    >>> print(as_json({"a": math.inf}), end="")
+    {
+     "a": "inf"
+    }
+    """
+    return json.dumps(_plain(value), indent=1) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def spaced(count: int) -> str:
+    """Write a whole number with a space between thousands.
+
+    >>> spaced(1200)
+    '1 200'
+    """
+    return f"{count:,}".replace(",", " ")
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1 200 runs')
+    """
+    return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def shape_in_words(maps: int, tasks: int, methods: int, sweep: Mapping[str, Sequence[Any]], seeds: int) -> str:
+    """Say how many runs an experiment has along each of its axes.
+
+    >>> shape_in_words(3, 1, 2, {"alpha": [0.1, 0.5]}, 5)
+    '3 maps x 1 task x 2 methods x 2 values of alpha x 5 seeds'
+    """
+    swept = (f"{spaced(len(values))} value{'s' * (len(values) > 1)} of {name}" for name, values in sweep.items())
+    first = counted(maps, "map"), counted(tasks, "task"), counted(methods, "method")
+    return " x ".join((*first, *swept, counted(seeds, "seed")))
+
+
+def words_of(values: Sequence[float | str]) -> str:
+    """List values of a setting.
+
+    >>> words_of([0.5, 1.0]), words_of(["0.1", "linear(1, 0.1, 5000)"])
+    ('0.5, 1', '0.1; linear(1, 0.1, 5000)')
+    """
+    words = [value if isinstance(value, str) else f"{value:.12g}" for value in values]
+    return ("; " if any("," in word for word in words) else ", ").join(words)
+
+
+def new_table(title: str, *columns: str) -> Table:
+    """Make a table: the first column and columns of words on the left, numbers on the right."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for k, column in enumerate(columns):
+        table.add_column(column, justify="left" if k == 0 or column in LEFT else "right", no_wrap=True)
+    return table
+
+
+def print_pairs(pairs: Mapping[str, str]) -> None:
+    """Print names and values side by side, as wide as the terminal; long values go on below themselves."""
+    indent = max(map(len, pairs)) + 4
+    width = max(shutil.get_terminal_size().columns - indent, 20)
+    for name, value in pairs.items():
+        lines = textwrap.wrap(printable(value), width, break_long_words=False, break_on_hyphens=False) or [""]
+        sys.stdout.write(f"  {name}".ljust(indent) + f"\n{'':{indent}}".join(lines) + "\n")
+
+
+def print_summary(results: Results) -> None:
+    """Print medians per setup, task, swept setting and method.
+
+    Where that is wider than the terminal, what is the same in all rows goes above the table.
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False)
+    console.print(state_of(results), markup=False, soft_wrap=True)
+    if not results.runs:
+        return
+    say_failures(results)
+    table = _summary_table(results, ())
+    if _width(console, table) > console.width:
+        names = ("setup", "task", *results.swept)
+        table = _summary_table(results, [name for name in names if len(set(results[name].tolist())) == 1])
+    if _width(console, table) > console.width:
+        from rich.box import SIMPLE_HEAD
+
+        table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)  # lines between columns would cost two characters each
+    if _width(console, table) > console.width:
+        for column in table.columns:
+            if column.header in ("setup", "task", *results.swept):
+                column.no_wrap, column.overflow = False, "fold"  # words and schedules give way to numbers
+    console.print(table)
+
+
+def _width(console: Console, table: Table) -> int:
+    """Return how wide a table would like to be."""
+    return console.measure(table, options=console.options.update(max_width=1000)).maximum
+
+
+def _summary_table(results: Results, above: Sequence[str]) -> Table:
+    """Make the table of medians, without the columns of which the title tells."""
+    from rich.markup import escape
+
+    failed = results["error"] != ""
+    names = ("setup", "task", *results.swept, "label")
+    left = [name for name in names if name not in above]
+    same = ", ".join(f"{name} {printable(words_of([results[name].tolist()[0]]))}" for name in above)
+    more = ["failed"] if failed.any() else []
+    table = new_table(
+        f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path",
+        *("method" if name == "label" else name for name in left),
+        "runs",
+        *more,
+        "settled",
+        "to 90 %",
+        "shortest",
+    )
+    for column in table.columns[: len(left)]:
+        column.justify = "left"
+    where = list(zip(*(results[name].tolist() for name in names), strict=True))
+    failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
+    for row in results.summary():
+        count = [str(failures[tuple(row[name] for name in names)])] if more else []
+        figures = ("-", "-", "-") if not row["runs"] else (
+            show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
+        )  # fmt: skip
+        words = (escape(printable(words_of([row[name]]))) for name in left)
+        table.add_row(*words, str(row["runs"]), *count, *figures)
+    return table
+
+
+def state_of(results: Results) -> str:
+    """Say what a result file is of, how many runs it holds and whether these are all."""
+    name, count = json.loads(results.attributes["experiment"])["name"], results.plan.count
+    state = "complete" if results.complete else "with failures" if results.runs == count else "unfinished"
+    return printable(f"{name}: {spaced(results.runs)} of {spaced(count)} runs ({state}), in {results.path}")
+
+
+def say_failures(results: Results) -> bool:
+    """Say on standard error how many runs failed, and why the first did; return whether any did."""
+    failed = results["error"] != ""
+    if failed.any():
+        say(f"{results.path}: {counted(int(failed.sum()), 'run')} failed; the first: {_first(results)}")
+    return bool(failed.any())
+
+
+def all_failed(results: Results) -> bool:
+    """Say whether there are runs, and all of them failed."""
+    return bool(results.runs and (results["error"] != "").all())
+
+
+def refuse_if_all_failed(results: Results) -> None:
+    """Refuse a file in which there is nothing to show."""
+    if all_failed(results):
+        raise ConfigError(
+            f"{results.path}: all {results.runs} runs failed, nothing to show; the first: {_first(results)}"
+        )
+
+
+def _first(results: Results) -> str:
+    """Return the first reason why a run failed."""
+    errors = results["error"]
+    return " ".join(str(errors[errors != ""][0]).split())
+
+
+def show_score(score: float) -> str:
+    """Write a score, or that there is none."""
+    return "-" if math.isnan(score) else f"{score:.3f}"
+
+
+def show_steps(steps: float) -> str:
+    """Write a number of steps, or that it is never reached."""
+    return "never" if math.isinf(steps) else spaced(round(steps))
+
+
+COMPILING = "compiling kernels (once); this takes some seconds"
+
+
+@contextmanager
+def messages_in_one_line(verbose: bool = False) -> Iterator[None]:
+    """Show warnings, and what loggers of fastrm say, as errors are shown."""
+    with _warnings_in_one_line(), _log(verbose):
+        yield
+
+
+@contextmanager
+def warnings_name(path: Path) -> Iterator[None]:
+    """Let warnings about tasks of an experiment begin with the place in its file."""
+    from fastrm.experiments import where_in
+
+    original = warnings.formatwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        text = str(message)
+        if issubclass(category, FastrmWarning) and (key := re.match(r"(tasks|machine_files): ([^:]*):", text)):
+            message = category(where_in(path, key[1], key[2]) + text)
+        return original(message, category, filename, lineno, line)
+
+    warnings.formatwarning = show
+    try:
+        yield
+    finally:
+        warnings.formatwarning = original
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show our own warnings as we show errors; where they were raised is nothing to a user of the shell."""
+    original = warnings.formatwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        if issubclass(category, FastrmWarning):
+            return f"fastrm: {printable(str(message))}\n"
+        return original(message, category, filename, lineno, line)
+
+    warnings.formatwarning = show
+    try:
+        yield
+    finally:
+        warnings.formatwarning = original
+
+
+class _Lines(logging.Handler):
+    """Writes a line per message, and says once that kernels are compiled."""
+
+    def __init__(self, verbose: bool) -> None:
+        super().__init__()
+        self.verbose, self.begun, self.has_told = verbose, time.time(), False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it; standard error is looked up each time, as a progress bar takes its place."""
+        text = record.getMessage()
+        if record.name == "fastrm.kernels":
+            if self.has_told:
+                return
+            self.has_told, text = True, COMPILING
+        say(f"{record.created - self.begun:7.1f} s: {text}" if self.verbose else text)
+
+
+@contextmanager
+def _log(verbose: bool) -> Iterator[None]:
+    """With `verbose` show what loggers say; else tell a person, not a log, why the first command takes a while."""
+    log = logging.getLogger("fastrm" if verbose else "fastrm.kernels")
+    if not verbose and not sys.stderr.isatty():
+        yield
+        return
+    handler, before = _Lines(verbose), log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)

@@ -1,0 +1,78 @@
+"""``explain``: a web page, in one file, on which a map, a machine and what was learned can be looked at and walked."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from fastrm.checks import check_choice
+from fastrm.errors import ConfigError, printable
+from fastrm.learners import registry
+from fastrm.problems import WaterProblem
+
+from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_map_and_machine(parser)
+    add_episodes(parser)
+    add_gamma(parser)
+    add_learning(parser, "train, and show what was learned beside the optimum")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as e.html")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the page."""
+    from fastrm.learners import check_acts_by_state
+    from fastrm.pages import explain_page, explain_water_page
+
+    check_name(arguments.out)
+    problem = compiled(arguments)
+    if isinstance(problem, WaterProblem):
+        run = learned(problem, arguments) if arguments.learn else None
+        made = explain_water_page(problem, run, gamma=arguments.gamma, command=_command(arguments))
+        write_page(arguments.out, made)
+        return 0
+    if arguments.learn:
+        check_choice("--learn", arguments.learn, registry.names())
+        check_acts_by_state(arguments.learn)
+    run = learned(problem, arguments) if arguments.learn else None
+    write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
+    return 0
+
+
+def check_name(path: Path) -> None:
+    """Refuse what is not named like a page, before any work is done."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"--out {path}: a page ends in .html")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, and say where it is.
+
+    Raises
+    ------
+    ConfigError
+        When it cannot be written.
+    """
+    try:
+        path.write_text(page, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as problem:
+        reason = (problem.strerror if isinstance(problem, OSError) else None) or problem
+        raise ConfigError(f"{path}: cannot be written: {reason}; choose another --out") from None
+    sys.stdout.write(f"{printable(str(path))}\n")
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return the command that makes the page again: what differs from what is assumed anyway."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    words = ["fastrm", "explain", arguments.map, arguments.machine]
+    for action in parser._actions:
+        value = getattr(arguments, action.dest, None)
+        if action.option_strings and action.dest != "help" and value != action.default:
+            words += [action.option_strings[-1], value.name if isinstance(value, Path) else f"{value}"]
+    return shlex.join(words)

@@ -1,0 +1,73 @@
+"""``findings``: what a result file shows about kinds of reward and initial values, as Markdown tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastrm.errors import printable
+
+from .console import add_json, print_json, refuse_if_all_failed, say, say_failures, state_of
+
+if TYPE_CHECKING:
+    from fastrm.results import Results
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a result file, such as that of suite beyond")
+    parser.add_argument("--by-task", action="store_true", help="a row per task, instead of all tasks together")
+    parser.add_argument("--no-exact", action="store_true", help="leave out the exact verdicts, which take a while")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the tables."""
+    from fastrm.results import load
+
+    results = load(arguments.file)
+    refuse_if_all_failed(results)
+    say_failures(results)
+    if not results.complete:
+        say(f"{state_of(results)}; told from the runs that are there")
+    if arguments.json:
+        print_json(as_dict(results, by_task=arguments.by_task, exact=not arguments.no_exact))
+        return 0
+    for part in as_markdown(results, by_task=arguments.by_task, exact=not arguments.no_exact):
+        sys.stdout.write(part)
+        sys.stdout.flush()
+    return 0
+
+
+def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict[str, Any]:
+    """Return the findings for programs."""
+    from fastrm.plots import start_points
+
+    from .studies import PAIRS, agreement, certified, differences, verdicts
+
+    found: dict[str, Any] = {
+        "sweep": list(start_points(results, tasks=by_task)),
+        "differences": list(differences(results, PAIRS)),
+    }
+    if exact and not results.plan.slip:
+        known = verdicts(results.plan)
+        found |= {"certified": list(certified(results.plan, known)), "agreement": list(agreement(results, known))}
+    return found
+
+
+def as_markdown(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
+    """Yield the tables as Markdown, one after the other."""
+    from .studies import findings_tables
+
+    for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact)):
+        yield ("\n" if k else "") + table["title"] + ".\n"
+        if table["rows"]:
+            yield "\n" + _table(table["head"], table["rows"])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    shown = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in shown)

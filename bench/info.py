@@ -1,0 +1,135 @@
+"""``info``: what a result file holds and where it came from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastrm.errors import printable
+
+from .commands import MODULE, SCRIPT
+from .console import add_json, counted, print_json, print_pairs, shape_in_words, spaced, state_of, words_of
+
+if TYPE_CHECKING:
+    from fastrm.results import Results
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a result file")
+    add_json(parser, "print everything as JSON, for programs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print shape and provenance."""
+    from fastrm.results import load
+
+    results = load(arguments.file)
+    if arguments.json:
+        print_json(as_dict(results))
+    else:
+        print_pairs(in_words(results))
+    return 0
+
+
+def as_dict(results: Results) -> dict[str, Any]:
+    """Return everything that a file says of itself, for programs."""
+    plan, failed = results.plan, results["error"] != ""
+    return {
+        "file": results.path,
+        "complete": results.complete,
+        "runs": results.runs,
+        "runs_planned": plan.count,
+        "ticks": plan.ticks,
+        "steps": plan.steps,
+        "seeds": plan.seeds,
+        "setups": _different(plan.values("setup")),
+        "maps": [{"setup": setup, "name": name} for setup, name, _ in plan.grids],
+        "tasks": plan.values("task"),
+        "methods": plan.values("label"),
+        "sweep": dict(plan.sweep),
+        "variables": {name: str(column.dtype) for name, column in results.columns.items()},
+        "failed": [
+            {"run": run, "error": error}
+            for run, error in zip(results["run"][failed], results["error"][failed], strict=True)
+        ],
+        "attributes": {name: _read(value) for name, value in results.attributes.items()},
+    }
+
+
+def in_words(results: Results) -> dict[str, str]:
+    """Return what people ask first, name by name."""
+    about, plan = results.attributes, results.plan
+    failed = results["error"] != ""
+    tick = plan.learner.tick
+    maps, tasks, methods, _, seeds = plan.shape
+    shape = shape_in_words(maps, tasks, methods, dict(plan.sweep), seeds)
+    ticks = f"{spaced(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {spaced(tick)}")
+    found = {
+        "what": state_of(results),
+        "when": f"{_time(_text(about, 'started'))} to {_time(_text(about, 'ended'))}",
+        "command": _command(_text(about, "command")),
+        "versions": _versions(about),
+        "machine": _machine(_read(about.get("machine", ""))),
+        "shape": f"{shape}; {spaced(plan.steps)} steps a run, {ticks} steps",
+        "setups": ", ".join(_different(plan.values("setup"))),
+        "tasks": ", ".join(plan.values("task")),
+        "methods": ", ".join(plan.values("label")),
+        **({"start": plan.start} if plan.start else {}),
+        **({"warm starts": ", ".join(f"{one} from {two}" for one, two in plan.warm_start)} if plan.warm_start else {}),
+        **{name: words_of(plan.values(name)) for name in plan.swept},
+        "failed": "none",
+    }
+    if failed.any():
+        first = " ".join(str(results["error"][failed][0]).split())
+        found["failed"] = f"{counted(int(failed.sum()), 'run')} failed; the first: {first}"
+    return found
+
+
+def _different(names: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(map(str, names)))
+
+
+def _text(about: dict[str, Any], name: str) -> str:
+    return printable(str(about.get(name, ""))) or "unknown"
+
+
+def _time(text: str) -> str:
+    """Write a time of the world's clock as people do."""
+    match = re.fullmatch(r"(\S{10})T(\d\d:\d\d:\d\d)\+00:00", text)
+    return f"{match[1]} {match[2]} UTC" if match else text
+
+
+def _read(value: Any) -> Any:
+    """Return what a text of JSON means; other texts, such as the number of a version, stay as they are."""
+    text = str(value)
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _command(line: str) -> str:
+    """Name the program as people start it, not by the path of its file."""
+    line = re.sub(r"^\S*fastrm[/\\]bench[/\\]__main__\.py", MODULE, line)
+    return re.sub(r"^\S*[/\\]fastrm(?=\s|$)", SCRIPT, line)
+
+
+def _versions(about: dict[str, Any]) -> str:
+    commit, semantics = str(about.get("git_commit", "")), _read(about.get("semantics", ""))
+    learners = ", ".join(f"{name} {n}" for name, n in semantics.items()) if isinstance(semantics, dict) else "unknown"
+    at = f" (commit {commit[:12]}{'-dirty' if commit.endswith('-dirty') else ''})" if commit else ""
+    return f"fastrm {_text(about, 'fastrm')}{at}; schema {_text(about, 'schema')}; semantics {learners}"
+
+
+def _machine(machine: Any) -> str:
+    if not isinstance(machine, dict):
+        return str(machine) or "unknown"
+    versions = (f"{name.capitalize() if name == 'python' else name} {machine[name]}"
+                for name in ("python", "numba", "numpy") if name in machine)  # fmt: skip
+    return ", ".join([str(machine.get("cpu", "")), f"{machine.get('cores', '?')} cores", *versions])

@@ -1,0 +1,187 @@
+"""Maps, machines and learners as people name them on the command line: a file, or a setup and a task."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, cast
+
+from fastrm.checks import check_choice
+from fastrm.errors import ConfigError, printable, shown
+from fastrm.learners import registry
+from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
+from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid, holds_table, layout_of
+
+from .console import add_learner_file
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fastrm.learners import Run
+    from fastrm.problems import Problem, WaterProblem
+
+LEARNING = ("alpha", "epsilon", "q_init")
+"""Settings of learners that have an argument."""
+
+
+def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name a map and a machine."""
+    parser.add_argument(
+        "map", metavar="MAP",
+        help="a map or world file, a setup such as 1a1b1c or '1a1b walls 0.2', 'water', or worlds.json:M1",
+    )  # fmt: skip
+    parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that go with setups and tasks."""
+    parser.add_argument("--size", type=int, metavar="N", help="side of a generated map (default 41)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of a generated map (default 0)")
+    kinds = ", ".join(f"{kind} ({short})" for short, kind in SHORT_KINDS.items())
+    parser.add_argument(
+        "--kind", metavar="KIND", choices=[*SHORT_KINDS.values(), *SHORT_KINDS],
+        help=f"what a task pays on the way: {kinds}; default boolean",
+    )  # fmt: skip
+    parser.add_argument("--terminal-reward", type=float, metavar="R", help="what completing a task pays")
+    parser.add_argument(
+        "--closer", choices=("nearest", "any"), help="kind numeric-boolean: pay for nearing the nearest target, or any"
+    )
+    parser.add_argument("--profile", default="clean", help="clean (default), icarte2022, or such as 'clean + prune'")
+    parser.add_argument(
+        "--metric", choices=("manhattan", "geodesic"), default="manhattan",
+        help="distances: rows plus columns (manhattan, the default), or steps around walls (geodesic)",
+    )  # fmt: skip
+
+
+def add_start(parser: argparse.ArgumentParser) -> None:
+    """Add where episodes begin."""
+    parser.add_argument(
+        "--start",
+        type=_start,
+        metavar="WHERE",
+        help="where episodes begin: anywhere, or a cell such as 3,4; in a world without a layout its number",
+    )
+
+
+def _start(text: str) -> str | int | tuple[int, int]:
+    """Read row and column, or the number of a cell; what is neither may be a word."""
+    row, _, column = text.partition(",")
+    if text.strip().isdecimal():
+        return int(text)
+    return (int(row), int(column)) if row.strip().isdecimal() and column.strip().isdecimal() else text
+
+
+def check_start(world: GridMap | TableWorld, start: object) -> None:
+    """Refuse what no cell of a world is written like."""
+    by_number = layout_of(world) is None
+    fits = start is None or start == "anywhere" or isinstance(start, int if by_number else tuple)
+    if not fits:
+        said = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))
+        cells = "the number of a cell, such as 3" if by_number else "row and column of a cell, such as 1,2"
+        raise ConfigError(f"--start {printable(str(said))}: must be 'anywhere', or {cells}")
+
+
+def add_gamma(parser: argparse.ArgumentParser) -> None:
+    """Add the discount."""
+    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
+
+
+def add_episodes(parser: argparse.ArgumentParser) -> None:
+    """Add where episodes begin, and the probability of slipping."""
+    add_start(parser)
+    parser.add_argument(
+        "--slip", type=float, default=0.0, metavar="P", help="how often a move goes sideways (default 0)"
+    )
+
+
+def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the arguments that choose and set a learner."""
+    names = ", ".join(registry.names())
+    parser.add_argument("--learn", metavar="LEARNER", help=f"{purpose} (LEARNER: {names}, or that of --learner)")
+    add_learner_file(parser)
+    parser.add_argument(
+        "--steps", type=int, default=2_000_000, metavar="N", help="steps of --learn (default 2 million)"
+    )
+    parser.add_argument("--learner-seed", type=int, default=0, metavar="N", help="seed of --learn (default 0)")
+    parser.add_argument("--shaping", action="store_true", help="let --learn shape the rewards")
+    for name, meaning in zip(LEARNING, ("learning rate", "exploration", "initial values"), strict=True):
+        what = "a number" if name == "q_init" else "a number or a schedule such as 'linear(1, 0.1, 50000)'"
+        parser.add_argument(_flag(name), type=_rate, metavar="X", help=f"{meaning} of --learn: {what}")
+
+
+def _rate(text: str) -> float | str:
+    """Read a number; what is none may be a schedule."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def compiled(arguments: argparse.Namespace) -> Problem | WaterProblem:
+    """Compile the map and the machine."""
+    from fastrm.problems import compile
+
+    world, machine = read_map(arguments), read_machine(arguments)
+    if isinstance(world, WaterWorld):
+        if arguments.metric != "manhattan" or arguments.slip or arguments.start is not None:
+            raise ConfigError("--metric, --slip, --start: are for maps; Water world has its own start and distances")
+        return compile(world, machine, arguments.profile)
+    check_start(world, arguments.start)
+    return compile(world, machine, arguments.profile, arguments.metric, slip=arguments.slip, start=arguments.start)
+
+
+def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> Run:
+    """Train the learner that was chosen."""
+    from fastrm.learners import train
+
+    check_choice("--learn", arguments.learn, registry.names())
+    given = {name: getattr(arguments, name) for name in LEARNING if getattr(arguments, name) is not None}
+    return train(
+        problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, shaping=arguments.shaping,
+        gamma=arguments.gamma, **given,
+    )  # fmt: skip
+
+
+def learned_facts(run: Run | None) -> dict[str, Any]:
+    """Return what a run came to, for programs; nothing where none was asked for."""
+    if run is None:
+        return {}
+    last = float(run.score[-1]) if run.score.size else None
+    return {"learned": {"learner": run.algo, "greedy_length": run.greedy_length, "solved": run.solved, "score": last}}
+
+
+def print_learned(console: Console, run: Run | None) -> None:
+    """Print what a run came to, if there is one."""
+    if run is not None:
+        length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"
+        score = f", score {run.score[-1]:.3f}" if run.score.size else ""
+        console.print(f"  {run.algo + ' learned':16} {length}{score} after {run.steps} steps")
+
+
+def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld | WaterWorld:
+    """Load or generate the map, or a water world: ``water``, or a JSON file of worlds and the name of one."""
+    path, _, world = arguments.map.rpartition(":") if ".json:" in arguments.map else (arguments.map, "", "")
+    if arguments.map == "water" or world or (path.endswith(".json") and not holds_table(path)):
+        if arguments.size is not None:
+            raise ConfigError("--size: is for maps; a water world has the size that its file says")
+        if arguments.map == "water":
+            return WaterWorld.generate(arguments.seed or 0)
+        if arguments.seed is not None:
+            raise ConfigError(f"--seed: goes with 'water', a generated world, but {shown(path)} names a file")
+        return WaterWorld.load(path, world or None)
+    return find_grid(arguments.map, size=arguments.size, seed=arguments.seed, spell=_flag)
+
+
+def read_machine(arguments: argparse.Namespace) -> RewardMachine:
+    """Load or build the machine."""
+    return find_machine(
+        arguments.machine,
+        kind=arguments.kind,
+        terminal_reward=arguments.terminal_reward,
+        closer=arguments.closer,
+        spell=_flag,
+    )
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

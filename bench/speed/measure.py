@@ -1,0 +1,385 @@
+"""Files of the checkout that are not installed: the oracle, and the C loop.
+
+The measurement of the environments behind ``speed``: our vector environment beside Gymnasium's of single ones.
+
+Coupled learning beside CRM on targets in any order: time per step with planning apart, and bytes of a run.
+
+Water world behind ``speed``: linear learners as machines grow, and the vector environment by what it shows.
+
+The measurements behind ``speed``: kernels against C and the oracle, growth with states and cells, two workers.
+
+Compile time is measured apart, in a process without a cache. Ratios compare the best of several repeats that alternate
+between the two sides, so that a busy machine disturbs both alike.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastrm import FastrmError, GridMap, RewardMachine, WaterWorld, compile, kernels, task
+from fastrm.arrays import Array
+from fastrm.errors import ConfigError, MissingExtra
+from fastrm.learners import Batch, WaterLearner, registry
+from fastrm.machines import PAPER_KINDS, Kind
+from fastrm.machines.language import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
+from fastrm.problems import MOST_PLANNED, Problem, WaterProblem
+
+from . import c_limit
+
+
+def checkout_file(*names: str) -> Path | None:
+    """Return a file of the checkout that fastrm runs from, None where it is installed or the file is not there.
+
+    Beside an installed package lie files of other packages, and the files looked for are executed. Kernels lie beside
+    the package in a checkout and inside it when installed, which tells the two apart. A link out of the checkout does
+    not count either.
+    """
+    root = Path(__file__).resolve().parents[2]
+    if Path(str(kernels.__file__)).resolve().parent != root / "kernels":
+        return None
+    path = root.joinpath(*names).resolve()
+    return path if path.is_file() and path.is_relative_to(root) else None
+
+
+COUNT = 4096
+
+
+def environments(repeats: int) -> dict[str, Any] | None:
+    """Time random actions in 4 096 environments, both ways; None where gymnasium is missing."""
+    try:
+        from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
+    except ConfigError:
+        return None
+    from gymnasium.vector import SyncVectorEnv
+
+    ours = RewardMachineVectorEnv(COUNT)
+    singles = SyncVectorEnv([lambda: RewardMachineEnv(ours.problem)] * COUNT)
+    actions = np.random.default_rng(0).integers(0, 4, (64, COUNT))
+    best, sync = time_steps(ours, actions, 200, repeats), time_steps(singles, actions, 1, repeats)
+    return {"environments": COUNT, "steps_per_s": best, "vs_sync": best / sync}
+
+
+def time_steps(envs: Any, actions: Array, calls: int, repeats: int) -> float:
+    """Return the most steps a second of some repeats, each of so many calls with rows of actions in turn."""
+    envs.reset(seed=0)
+    envs.step(actions[0])  # may compile
+    best = math.inf
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        for k in range(calls):
+            envs.step(actions[k % len(actions)])
+        best = min(best, time.perf_counter() - begun)
+    return float(calls * actions.shape[1] / best)
+
+
+AGENDA_TARGETS = (2, 4, 8, 10, 12, 16, 32)
+MOST_STATES = 10
+"""Targets of the largest machine with a state for every set of them."""
+
+
+def agenda_problem(targets: int, size: int = 41, seed: int = 0) -> Problem:
+    """Return so many targets in any order on an open map; more than 26 are several objects of a type."""
+    per_type = -(-targets // 26)
+    letters = "abcdefghijklmnopqrstuvwxyz"[: targets // per_type]
+    grid = GridMap.generate("".join(f"{per_type}{x}" for x in letters), size=size, seed=seed)
+    if per_type == 1:
+        return compile(grid, task("{" + ",".join(letters) + "}"))
+    names = " ".join(f"{x}{k}" for x in letters for k in range(1, per_type + 1))
+    return compile(grid, RewardMachine.parse(f"start u0\nsuccess done\nu0 -> done agenda {names} reward 1"))
+
+
+def agenda_row(targets: int, steps: int, repeats: int) -> dict[str, Any]:
+    """Measure both learners with so many targets, CRM only where its machine has at most 1024 states.
+
+    A step is what remains of coupled learning that goes to the nearest target and plans nothing; planning is what plans
+    cost beside it.
+    """
+    problem = agenda_problem(targets)
+    row: dict[str, Any] = {"targets": targets, "crm_ns_per_step": None, "crm_bytes": None}
+    step, _ = _best_of(problem, "coupled", steps, repeats, plan="nearest")
+    whole, batch = _best_of(problem, "coupled", steps, repeats)
+    row |= {
+        "coupled_ns_per_step": step / steps * 1e9,
+        "planning_ns_per_step": max(0.0, whole - step) / steps * 1e9 if targets <= MOST_PLANNED else None,
+        "plans": int(batch.state.own.plans[0]),
+        "coupled_bytes": batch.bytes_per_seed,
+    }
+    if targets <= MOST_STATES:
+        best, batch = _best_of(problem, "crm", max(10_000, steps // 2**targets * 8), repeats)
+        row |= {"crm_ns_per_step": best / batch.steps * 1e9, "crm_bytes": batch.bytes_per_seed}
+    return row
+
+
+def _best_of(problem: Problem, algo: str, steps: int, repeats: int, **settings: Any) -> tuple[float, Batch]:
+    """Return the least seconds of some repeats inside the kernel, and the last batch."""
+    best = float("inf")
+    for _ in range(repeats + 1):  # the first may compile
+        batch = Batch(problem, algo, steps=steps, seeds=[0], optimum=[1.0], **settings)
+        start = time.perf_counter()
+        batch.advance(steps)
+        best = min(best, time.perf_counter() - start)
+    return best, batch
+
+
+WATER_STATES = (1, 3, 6)
+
+
+def water(steps: int, repeats: int) -> dict[str, Any]:
+    """Take all measurements on Water world."""
+    learners = [
+        learner_row(algo, features, states, steps, repeats)
+        for algo, features, states in product(("qrm", "crm"), ("memory", "sight"), WATER_STATES)
+    ]
+    return {"learners": learners, "environments": water_environments(repeats)}
+
+
+def sequence(states: int) -> WaterProblem:
+    """Return a sequence of so many colours, hence machine states, in a generated world of twelve balls."""
+    problem: WaterProblem = compile(WaterWorld.generate(seed=0), task("-".join("abcdef"[:states])))
+    return problem
+
+
+def learner_row(algo: str, features: str, states: int, steps: int, repeats: int) -> dict[str, Any]:
+    """Measure one linear learner with one set of features: one seed, from the first step on."""
+    learner = WaterLearner(sequence(states), algo, steps=steps, features=features, optimum=[1.0])
+    learner.start(seed=0)
+    learner.advance(1000)  # may compile
+    best = float("inf")
+    for _ in range(repeats):
+        learner.start(seed=0)
+        begun = time.perf_counter()
+        learner.advance(steps)
+        best = min(best, time.perf_counter() - begun)
+    return {"algo": algo, "features": features, "states": states, "steps_per_s": steps / best}
+
+
+def water_environments(repeats: int) -> list[dict[str, Any]] | None:
+    """Time random actions in 4 096 environments, one row by kind of observation; None where gymnasium is missing."""
+    try:
+        from fastrm.env import WaterVectorEnv
+    except MissingExtra:
+        return None
+    problem, rows = sequence(3), []
+    actions = np.random.default_rng(0).integers(0, 5, (64, COUNT))
+    for observation in ("states", "numbers"):
+        rate = time_steps(WaterVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
+        rows.append({"observation": observation, "environments": COUNT, "steps_per_s": rate})
+    return rows
+
+
+Figures = dict[str, Any]
+STATES = (1, 2, 4, 8, 16, 32, 64)
+TARGETS = (2, 4, 6, 8, 10)
+SIDES = (41, 201, 1001)
+NAIVE_STEPS = 20_000
+
+
+def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: None) -> Figures:
+    """Take all measurements; `say` hears what is being measured."""
+    kernels = []
+    with tempfile.TemporaryDirectory() as folder:
+        library = c_limit.build(Path(folder))
+        say("compiling everything without a cache")
+        compile_s = cold_compile_seconds()
+        for algo, kind, side in cases():
+            say(f"{algo} on a {kind} machine, {side} x {side}")
+            is_small = side == SIDES[0]  # large tables take a while to make
+            effort = (steps, repeats) if is_small else (max(10_000, steps // 4), min(repeats, 3))
+            kernels.append(kernel_row(algo, kind, side, *effort, library))
+    say("growth with machine states")
+    growth = {
+        "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
+        "any_order": [any_order_row(n, steps // 8, repeats) for n in TARGETS],
+        "agendas": [agenda_row(n, steps // 4, min(repeats, 3)) for n in AGENDA_TARGETS],
+    }
+    say("two workers, environments, and Water world")
+    return {
+        "kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s,
+        "vector_environment": environments(repeats), "water": water(steps, min(repeats, 2)),
+    }  # fmt: skip
+
+
+def cases() -> list[tuple[str, Kind, int]]:
+    """Return learner, kind of machine and side of all measurements: those with a twin in C on all kinds and sides."""
+    names = registry.names()
+    return [
+        *product(c_limit.LEARNERS, PAPER_KINDS, SIDES[:1]),
+        *product(c_limit.LEARNERS, PAPER_KINDS[:1], SIDES[1:]),
+        *product([name for name in names if name not in c_limit.LEARNERS], PAPER_KINDS[:1], SIDES[:1]),
+    ]
+
+
+def paper_problem(kind: Kind, size: int = 41) -> Problem:
+    """Return task a-b-c on a generated 1a1b1c map."""
+    return compile(GridMap.generate("1a1b1c", size=size), RewardMachine.sequence("a-b-c", kind=kind))
+
+
+def timed(problem: Problem, algo: str, steps: int, seeds: Sequence[int] = (0,)) -> tuple[float, Batch]:
+    """Train some seeds; return the seconds inside the kernel."""
+    batch = Batch(problem, algo, steps=steps, seeds=seeds, optimum=[1.0])
+    start = time.perf_counter()
+    batch.advance(steps)
+    return time.perf_counter() - start, batch
+
+
+def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, library: Any) -> Figures:
+    """Measure one kernel on one kind of machine: one seed, and six, beside C one by one and three in turn."""
+    problem = paper_problem(kind, side)
+    steps -= steps % 10_000  # the C loop makes whole ticks
+    timed(problem, algo, 10_000)
+    best: dict[str, float] = {}
+    for _, (lanes, seeds) in product(range(repeats), ((1, [0]), (3, list(range(6))))):
+        seconds, batch = timed(problem, algo, steps, seeds)
+        _keep_best(best, f"ours {lanes}", seconds / steps / len(seeds))
+        if c_limit.has(library, algo):
+            seconds, tables = c_limit.run_limit(library, Batch(problem, algo, steps=steps, seeds=seeds), lanes)
+            _keep_best(best, f"C {lanes}", seconds / steps / len(seeds))
+            if any(one.tobytes() != other.tobytes() for one, other in zip(tables, c_limit.learned(batch), strict=True)):
+                raise FastrmError(f"{algo} {kind}: the C loop learned another table, so its speed means nothing")
+    naive = naive_rate(problem, algo) if side == SIDES[0] else None
+    return {
+        "algo": algo,
+        "kind": kind,
+        "side": side,
+        "steps_per_s": 1 / best["ours 1"],
+        "steps_per_s_six": 1 / best["ours 3"],
+        "vs_c": best["C 1"] / best["ours 1"] if "C 1" in best else None,
+        "six_vs_c": best["C 1"] / best["ours 3"] if "C 1" in best else None,
+        "six_vs_lanes_in_c": best["C 3"] / best["ours 3"] if "C 3" in best else None,
+        "c_note": library if isinstance(library, str) else None,
+        "vs_naive": 1 / best["ours 1"] / naive if naive else None,
+    }
+
+
+def _keep_best(best: dict[str, float], name: str, seconds: float) -> None:
+    best[name] = min(best.get(name, math.inf), seconds)
+
+
+def naive_rate(problem: Problem, algo: str) -> float | None:
+    """Return the steps per second of the oracle, None where the tests are not at hand or do not have it."""
+    oracle = checkout_file("tests", "naive.py")
+    if oracle is None:
+        return None
+    spec = importlib.util.spec_from_file_location("fastrm_naive", oracle)
+    if spec is None or spec.loader is None:
+        return None
+    naive = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(naive)
+    if algo not in naive.LEARNERS:
+        return None
+    learner = naive.LEARNERS[algo](problem.grid.render(), [oracle_spec(m) for m in problem.machines], 0)
+    learner.run(NAIVE_STEPS // 10)
+    start = time.perf_counter()
+    learner.run(NAIVE_STEPS)
+    return NAIVE_STEPS / (time.perf_counter() - start)
+
+
+def oracle_spec(machine: RewardMachine) -> Figures:
+    """Write a machine in the oracle's form."""
+    edges = [(e.source, _tuples(e.guard), e.target, _tuples(e.reward)) for e in machine.edges]
+    stages = [] if machine.agenda is None else list(zip(machine.agenda.targets, machine.agenda.needs, strict=True))
+    return {
+        "states": list(machine.states), "start": machine.start, "success": list(machine.success),
+        "failure": list(machine.failure), "edges": edges, "score": machine.score,
+        "agenda": [(target, [i for i in range(len(stages)) if needs >> i & 1]) for target, needs in stages],
+    }  # fmt: skip
+
+
+def _tuples(node: Guard) -> Any:
+    match node:
+        case Otherwise():
+            return "otherwise"
+        case Number(value):
+            return ("num", value)
+        case Truth(value):
+            return ("true",) if value else ("not", ("true",))
+        case Proposition(name):
+            return ("prop", name)
+        case Feature(function, name):
+            return (function, name)
+        case Unary(sign, operand):
+            return ("not" if sign == "!" else "neg", _tuples(operand))
+        case Binary(sign, left, right):
+            return (sign, _tuples(left), _tuples(right))
+        case Chain(sign, operands):
+            return ({"&": "and", "|": "or"}.get(sign, sign), *(_tuples(operand) for operand in operands))
+
+
+def states_row(states: int, steps: int, repeats: int) -> Figures:
+    """Measure CRM on a sequence of so many targets, 41 x 41."""
+    text = "-".join("abc"[i % 3] for i in range(states))
+    problem = compile(GridMap.generate("1a1b1c"), RewardMachine.sequence(text))
+    seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
+    return {"states": states, "ns_per_step": seconds / steps * 1e9, "ns_per_update": seconds / steps / states * 1e9}
+
+
+def any_order_row(targets: int, steps: int, repeats: int) -> Figures:
+    """Measure CRM on so many targets in any order, 41 x 41, numeric: twice the states with every target."""
+    letters = "abcdefghij"[:targets]
+    grid = GridMap.generate("".join(f"1{letter}" for letter in letters))
+    start = time.perf_counter()
+    problem = compile(grid, task("{" + ",".join(letters) + "}", kind="numeric"))
+    compile_s, states = time.perf_counter() - start, 2**targets
+    seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
+    per_step = seconds / steps * 1e9
+    return {"targets": targets, "states": states, "ns_per_update": per_step / (states - 1), "compile_s": compile_s}
+
+
+def scaling(steps: int, repeats: int) -> Figures:
+    """Compare two threads that train one seed each with one thread that trains both."""
+    problem = paper_problem("boolean")
+
+    def seconds(workers: int) -> float:
+        batches = [Batch(problem, "crm", steps=steps, seeds=[seed]) for seed in range(2)]
+        lists = [batches] if workers == 1 else [[batch] for batch in batches]
+        threads = [threading.Thread(target=lambda mine=mine: [b.advance(steps) for b in mine]) for mine in lists]
+        start = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter() - start
+
+    best = {workers: float("inf") for workers in (1, 2)}
+    for _ in range(repeats):
+        for workers in best:
+            best[workers] = min(best[workers], seconds(workers))
+    return {"workers": [1, 2], "seconds": list(best.values()), "speedup": best[1] / best[2]}
+
+
+_COLD = """
+import time, fastrm
+from fastrm.bench.speed.measure import paper_problem
+from fastrm.bench.measure import c_limit
+from fastrm.learners import Batch
+start = time.perf_counter()
+problem = paper_problem("boolean")
+print("compiler", time.perf_counter() - start)
+for algo in c_limit.LEARNERS:
+    start = time.perf_counter()
+    Batch(problem, algo, steps=10, seeds=[0], tick=10, optimum=[1.0]).advance(10)
+    print(algo, time.perf_counter() - start)
+start = time.perf_counter()
+fastrm.guarantee(problem), fastrm.optimal_arps(problem)
+print("exact", time.perf_counter() - start)
+"""
+
+
+def cold_compile_seconds() -> dict[str, float]:
+    """Return the seconds that compiling takes in a new process without a cache."""
+    environment = {**os.environ, "FASTRM_CACHE_DIR": ""}
+    done = subprocess.run([sys.executable, "-c", _COLD], env=environment, capture_output=True, text=True, check=True)
+    return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}

@@ -1,0 +1,362 @@
+"""The study of coupled learning: seven claims about targets in any order, judged on runs made here.
+
+::
+
+    python -m fastrm.bench.studies.agenda                    # everything, on 30 maps
+    python -m fastrm.bench.studies.agenda first --maps 5     # one part of it, on fewer maps
+    python -m fastrm.bench.studies.agenda judge              # the claims and the figure, from the parts that are there
+
+Every part leaves a file in the folder of ``--out``; ``judge`` reads them and writes findings.md and agenda.png.
+Intervals are over maps. Claims about maps are judged by the words of `fastrm.bench.studies.claim`; C3 and C5 are
+not about maps, and hold if every figure is as claimed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+import fastrm
+from fastrm.bench.speed.measure import TARGETS, agenda_problem, agenda_row
+from fastrm.bench.studies import Share, worst
+from fastrm.kernels.contracts import SUCCESS
+from fastrm.kernels.exact import rollout
+from fastrm.learners import Batch
+from fastrm.machines.terms import find_agenda
+
+HERE = Path(__file__).parent
+SUITES = ("agenda", "agenda-large", "agenda-type", "agenda-object")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+CHECK_EVERY = 1000
+HRM_ON = {"single objects": "agenda", "two of each": "agenda-object"}
+FIRST = (4, 8, 10)
+MOST_STEPS = 5_000_000
+"""Steps after which a run is given up."""
+
+
+def first_shortest(case: tuple[int, int, str]) -> dict:
+    """Return after how many steps the greedy tour is a shortest one for the first time."""
+    targets, seed, algo = case
+    problem = agenda_problem(targets, 41, seed)
+    batch = Batch(problem, algo, steps=MOST_STEPS, seeds=[seed], optimum=[1.0])
+    return {"targets": targets, "map": seed, "algo": algo, "steps": _steps_until_shortest(batch, problem)}
+
+
+def _steps_until_shortest(batch: Batch, problem: fastrm.Problem) -> int | None:
+    """Go on until the greedy tour is a shortest one, and return the steps made, None if it never is."""
+    path = np.empty(problem.shortest[0] + 2, dtype=np.int64)  # a longer tour is none of the shortest
+    while not (found := _is_shortest(batch, problem, path)) and batch.done < batch.steps:
+        batch.advance(CHECK_EVERY)
+    return batch.done if found else None
+
+
+def _is_shortest(batch: Batch, problem: fastrm.Problem, path: np.ndarray) -> bool:
+    if batch.learner.name == "coupled":
+        length, outcome = batch.learner.follow(problem, batch.values(0), problem.start, 0, path)
+    else:  # the table as it lies: a copy would take longer than the steps in between
+        table = batch.state.q[0].transpose(0, 2, 1)
+        length, outcome = rollout.follow(problem.tables, table, problem.start, int(problem.tables.first_u[0]), path)
+    return outcome == SUCCESS and length == problem.shortest[0]
+
+
+def part_first(maps: int, workers: int) -> list[dict]:
+    """Steps until the tour is shortest, 41 x 41, open."""
+    cases = [(n, seed, algo) for n in reversed(FIRST) for algo in ("crm", "coupled") for seed in range(maps)]
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(first_shortest, cases))
+
+
+def part_large(maps: int, workers: int) -> list[dict]:
+    """12, 16 and 32 targets: the tour after a million steps beside the best that is known, steps a second and bytes."""
+    plans = ((32, "auto"), (16, "auto"), (12, "auto"), (12, "nearest"))
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(measure_large, [(n, seed, plan) for n, plan in plans for seed in range(maps)]))
+
+
+def measure_large(case: tuple[int, int, str]) -> dict:
+    """Return the greedy tour after a million steps. Seconds are those of the processor."""
+    targets, seed, plan = case
+    problem = agenda_problem(targets, 41, seed)
+    Batch(problem, "coupled", steps=1, seeds=[seed], optimum=[1.0], plan=plan).advance(1)  # may compile
+    batch = Batch(problem, "coupled", steps=1_000_000, seeds=[seed], optimum=[1.0], plan=plan)
+    begun = time.process_time()
+    batch.advance(1_000_000)
+    seconds, run = time.process_time() - begun, batch.result(0)
+    return {
+        "targets": targets, "map": seed, "plan": plan, "length": run.greedy_length, "shortest": problem.tour.length,
+        "is_known": problem.tour.is_shortest, "steps_per_s": 1e6 / seconds, "bytes": batch.bytes_per_seed,
+    }  # fmt: skip
+
+
+def part_drop(maps: int, workers: int) -> list[dict]:
+    """Drop each target from a task that was learned, and go on: steps until the tour of the others is a shortest one.
+
+    Beside it the same from nothing.
+    """
+    with ProcessPoolExecutor(workers) as pool:
+        return [row for rows in pool.map(drop_each, range(maps)) for row in rows]
+
+
+def drop_each(seed: int) -> list[dict]:
+    """Return a row for every target of one map that is dropped."""
+    rows, problem = [], agenda_problem(6, 21, seed)
+    whole = Batch(problem, "coupled", steps=300_000, seeds=[seed], optimum=[1.0])
+    whole.advance(300_000)
+    for dropped in range(6):
+        kept = [k for k in range(6) if k != dropped]
+        rest = fastrm.compile(problem.grid, fastrm.task("{" + ",".join(LETTERS[k] for k in kept) + "}"))
+        fresh, warm = (Batch(rest, "coupled", steps=300_000, seeds=[seed], optimum=[1.0]) for _ in range(2))
+        warm.state.q[0, ..., :5] = whole.state.q[0][..., kept]
+        warm.state.own.cell[0, :5] = whole.state.own.cell[0, kept]
+        again, first = _steps_until_shortest(warm, rest), _steps_until_shortest(fresh, rest)
+        rows.append({"grid": seed, "dropped": LETTERS[dropped], "again": again, "first": first, "solved": again == 0})
+    return rows
+
+
+def part_speed(maps: int, workers: int) -> list[dict]:
+    """Time per step and bytes of a run."""
+    return [agenda_row(targets, 500_000, 3) for targets in TARGETS]
+
+
+def part_same(maps: int, workers: int) -> list[dict]:
+    """The machine of an agenda statement beside the machine of the task: what each is found to watch."""
+    rows = []
+    for n in range(1, 11):
+        text = "start u0\nsuccess done\nu0 -> done agenda " + " ".join(LETTERS[:n]) + " reward 1\n"
+        statement, task = fastrm.RewardMachine.parse(text), fastrm.task("{" + ",".join(LETTERS[:n]) + "}")
+        is_same = len(statement.states) == len(task.states) and find_agenda(statement) == find_agenda(task) is not None
+        rows.append({"targets": n, "states": len(task.states), "is_same": is_same})
+    return rows
+
+
+def part_suites(maps: int, workers: int) -> list[dict]:
+    """The experiments beside this file, one row per run."""
+    rows = []
+    for suite in SUITES:
+        results = fastrm.run(HERE / f"{suite}.toml", out=OUT / f"{suite}.h5", workers=workers)
+        columns = ("setup", "grid", "task", "algo", "solved", "steps_to_90", "greedy_length", "shortest")
+        for values in zip(*(results[name].tolist() for name in columns), strict=True):
+            rows.append({"suite": suite, **dict(zip(columns, values, strict=True))})
+    return rows
+
+
+PARTS = {
+    "same": part_same, "drop": part_drop, "first": part_first, "large": part_large, "suites": part_suites,
+    "speed": part_speed,
+}  # fmt: skip
+
+
+def judge(parts: dict[str, list[dict]]) -> list[tuple[str, str, str]]:
+    """Return name, verdict and numbers of every claim that the parts say something about."""
+    claims = []
+    suites = parts.get("suites", [])
+    if mine := [row for row in suites if row["suite"] == "agenda" and row["algo"] == "coupled"]:
+        claims.append(("C1 coupled ends with shortest tours where objects are single", *_share(mine, True)))
+    if first := parts.get("first"):
+        claims.append(("C2 needs fewer steps than CRM from 4 targets on, and the ratio grows", *_ratios(first)))
+    if speed := parts.get("speed"):
+        claims.append(("C3 time per step and memory grow like n, CRM's like 2^n", *_growth(speed)))
+    if hrm := [row for row in suites if row["algo"] == "hrm" and row["suite"] in ("agenda", "agenda-object")]:
+        parts_of = {name: [row for row in hrm if row["suite"] == suite] for name, suite in HRM_ON.items()}
+        judged = {name: _share(rows, False) for name, rows in parts_of.items() if rows}
+        verdict = worst(said for said, _ in judged.values())
+        told = "; ".join(f"{name}: {numbers}" for name, (_, numbers) in judged.items())
+        claims.append(("C4 HRM does not reach the optimum", verdict, told))
+    if same := parts.get("same"):
+        held = sum(row["is_same"] for row in same)
+        verdict = "holds" if held == len(same) else "does not hold"
+        claims.append(("C5 the agenda machine equals the Boolean one", verdict, f"{held} of {len(same)} sizes"))
+    if drop := parts.get("drop"):
+        verdict, said = _share(drop, True)
+        steps = ([300_000 if row[name] is None else row[name] for row in drop] for name in ("again", "first"))
+        again, first = (np.array(numbers) / 1000 for numbers in steps)
+        told = f"{said}; mean {again.mean():.0f} k steps until they are, {first.mean():.0f} k from nothing"
+        claims.append(("C6 after dropping a subtask nothing is relearned", verdict, told))
+    if types := [row for row in suites if row["suite"] == "agenda-type" and row["algo"] == "coupled"]:
+        others = [row for row in suites if row["suite"] == "agenda-object" and row["algo"] == "coupled"]
+        (fails, said), (holds, told) = _share(types, False), _share(others, True)
+        claims.append(
+            (
+                "C7 a column per type fails where one per object does not",
+                worst((fails, holds)),
+                f"type: {said}; object: {told}",
+            )
+        )
+    return claims
+
+
+def _share(rows: list[dict], solved: bool) -> tuple[str, str]:
+    """Judge that maps have only shortest tours, or some that is not, in all runs."""
+    maps: dict[tuple, list[bool]] = {}
+    for row in rows:
+        maps.setdefault((row.get("setup"), row["grid"]), []).append(bool(row["solved"]))
+    share = Share(sum(all(runs) == solved for runs in maps.values()), len(maps))
+    runs = [bool(row["solved"]) for row in rows]
+    what = "all tours shortest" if solved else "some tour too long"
+    return share.verdict, f"{what} on {share}; {sum(runs)} of {len(runs)} tours are shortest"
+
+
+def _ratios(rows: list[dict]) -> tuple[str, str]:
+    """Judge that CRM needs more steps on every map, and that its share grows from the k-th map to the k-th of more."""
+    told, ratios = [], {}
+    for targets in sorted({row["targets"] for row in rows}):
+        steps = {(row["map"], row["algo"]): row["steps"] or math.inf for row in rows if row["targets"] == targets}
+        maps = sorted({number for number, _ in steps})
+        ratios[targets] = np.array([steps[m, "crm"] / steps[m, "coupled"] for m in maps])
+        low, high = _interval_of_median(ratios[targets])
+        never = sum(math.isinf(steps[m, "crm"]) for m in maps)
+        coupled = np.median([steps[m, "coupled"] for m in maps]) / 1000
+        told.append(
+            f"{targets} targets: {np.median(ratios[targets]):.1f} [{low:.1f}, {high:.1f}] over {len(maps)} maps "
+            f"(coupled {coupled:.0f} k steps, CRM never on {never})"
+        )
+    shares = {f"fewer with {n}": Share(int((found > 1).sum()), len(found)) for n, found in ratios.items()}
+    for (n, fewer), (more, found) in pairwise(ratios.items()):
+        shares[f"grows from {n} to {more}"] = Share(int((found > fewer).sum()), len(found))
+    told += [
+        f"{name}: {share.describe('maps' if 'fewer' in name else 'pairs of maps')}" for name, share in shares.items()
+    ]
+    return worst(share.verdict for share in shares.values()), "; ".join(told)
+
+
+def _interval_of_median(values: np.ndarray) -> tuple[float, float]:
+    """Return a 95 % interval of the median by resampling maps."""
+    draws = np.random.default_rng(0).integers(0, len(values), (2000, len(values)))
+    medians = np.sort(np.median(values[draws], axis=1))
+    return float(medians[50]), float(medians[-51])
+
+
+def _growth(rows: list[dict]) -> tuple[str, str]:
+    both = [row for row in rows if row["crm_ns_per_step"] is not None]
+    last, first = both[-1], both[0]
+    more = {
+        name: last[name] / first[name]
+        for name in ("coupled_ns_per_step", "coupled_bytes", "crm_ns_per_step", "crm_bytes")
+    }
+    n = last["targets"] / first["targets"]
+    holds = more["coupled_ns_per_step"] <= n and more["coupled_bytes"] <= n and more["crm_bytes"] > n**2
+    told = ", ".join(f"{name} x {value:.1f}" for name, value in more.items())
+    return ("holds" if holds else "does not hold"), f"from {first['targets']} to {last['targets']} targets: {told}"
+
+
+def write_findings(parts: dict[str, list[dict]]) -> str:
+    """Return the claims and tables as Markdown."""
+    lines = ["| claim | verdict | numbers |", "| --- | --- | --- |"]
+    lines += [f"| {name} | {verdict} | {numbers} |" for name, verdict, numbers in judge(parts)]
+    if large := parts.get("large"):
+        lines += [
+            "",
+            "| targets | plan | completed | length / best known tour | exact | M steps/s | kB |",
+            "| --- |" + " --- |" * 6,
+        ]
+        for key in sorted({(row["targets"], row["plan"]) for row in large}):
+            mine = [row for row in large if (row["targets"], row["plan"]) == key]
+            ratios = [row["length"] / row["shortest"] for row in mine if row["length"]]
+            speed = np.median([row["steps_per_s"] for row in mine]) / 1e6
+            known = "yes" if mine[0]["is_known"] else "no"
+            lines.append(
+                f"| {key[0]} | {key[1]} | {len(ratios)} of {len(mine)} | {np.mean(ratios or [math.nan]):.3f} | {known} "
+                f"| {speed:.1f} | {mine[0]['bytes'] / 1e3:.0f} |"
+            )
+    if speed := parts.get("speed"):
+        lines += [
+            "",
+            "| targets | coupled ns/step | planning ns/step | coupled kB | CRM ns/step | CRM kB |",
+            "| --- |" + " --- |" * 5,
+        ]
+        for row in speed:
+            cells = (row["coupled_ns_per_step"], row["planning_ns_per_step"], row["coupled_bytes"] / 1e3)
+            cells += (row["crm_ns_per_step"], row["crm_bytes"] and row["crm_bytes"] / 1e3)
+            shown = " | ".join("-" if value is None else f"{value:.0f}" for value in cells)
+            lines.append(f"| {row['targets']} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(parts: dict[str, list[dict]], path: Path) -> None:
+    """Draw steps until the tour is shortest, map by map, and what a step and a run cost."""
+    from matplotlib import pyplot as plt
+
+    from fastrm.plots import LEARNER_COLOURS, LEARNER_MARKERS, STYLE
+
+    with plt.rc_context(STYLE):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 2.8), layout="constrained")
+        first = parts.get("first", [])
+        sizes = sorted({row["targets"] for row in first})
+        for shift, algo in ((-0.12, "coupled"), (0.12, "crm")):
+            mine = [row for row in first if row["algo"] == algo]
+            x = [sizes.index(row["targets"]) + shift + 0.08 * math.sin(row["map"] * 2.4) for row in mine]
+            y = [(row["steps"] or MOST_STEPS) / 1000 for row in mine]
+            left.plot(
+                x,
+                y,
+                LEARNER_MARKERS[algo],
+                color=LEARNER_COLOURS[algo],
+                ms=3,
+                alpha=0.7,
+                label=algo.upper() if algo == "crm" else algo,
+            )
+            for row, across, up in zip(mine, x, y, strict=True):
+                if row["steps"] is None:
+                    left.annotate(
+                        "",
+                        (across, up * 1.25),
+                        (across, up),
+                        arrowprops={"arrowstyle": "->", "color": LEARNER_COLOURS[algo]},
+                    )
+        left.set(yscale="log", ylabel="thousand steps until the tour is shortest", xlabel="targets in any order")
+        left.set_xticks(range(len(sizes)), [str(n) for n in sizes])
+        left.legend(frameon=False)
+        _plain_ticks(left)
+        rows = parts.get("speed", [])
+        for algo in ("coupled", "crm"):
+            mine = [row for row in rows if row[f"{algo}_ns_per_step"] is not None]
+            right.plot(
+                [row["targets"] for row in mine],
+                [row[f"{algo}_ns_per_step"] for row in mine],
+                f"{LEARNER_MARKERS[algo]}-",
+                color=LEARNER_COLOURS[algo],
+                ms=4,
+            )
+        right.set(xscale="log", yscale="log", xlabel="targets in any order", ylabel="ns per step, planning apart")
+        right.set_xticks(TARGETS, [str(n) for n in TARGETS])
+        right.minorticks_off()
+        _plain_ticks(right)
+        figure.savefig(path)
+        plt.close(figure)
+
+
+def _plain_ticks(axes) -> None:
+    """Write 100, 200, 500 up a logarithmic axis, not powers of ten."""
+    low, high = axes.get_ylim()
+    ticks = [digit * 10**power for power in range(7) for digit in (1, 2, 5) if low <= digit * 10**power <= high]
+    axes.set_yticks(ticks, [str(tick) for tick in ticks])
+    axes.set_yticks([], minor=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, "judge", []], help="which parts (default: all)")
+    parser.add_argument("--maps", type=int, default=30)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("results/agenda"))
+    arguments = parser.parse_args()
+    OUT = arguments.out
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name in arguments.parts or PARTS:
+        if name != "judge":
+            begun = time.perf_counter()
+            rows = PARTS[name](arguments.maps, arguments.workers)
+            (OUT / f"{name}.json").write_text(json.dumps(rows, indent=1))
+            print(f"{name}: {len(rows)} rows in {time.perf_counter() - begun:.0f} s", flush=True)
+    there = {name: json.loads((OUT / f"{name}.json").read_text()) for name in PARTS if (OUT / f"{name}.json").is_file()}
+    (OUT / "findings.md").write_text(write_findings(there))
+    if "first" in there and "speed" in there:
+        draw(there, OUT / "agenda.png")
+    print((OUT / "findings.md").read_text())

@@ -1,1 +1,0 @@
-"""Getting runs done: batches, the ways to compute them in parallel, and saving each as it arrives."""

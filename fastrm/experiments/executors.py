@@ -1,0 +1,239 @@
+"""Where batches are computed: threads over GIL-free kernels, processes, or a Dask cluster.
+
+One row of `EXECUTORS` is one way to compute batches. Each opens a `Pool`, which takes batches and gives futures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import Any, NamedTuple, TypeVar
+
+from fastrm.checks import check_whole
+from fastrm.errors import ConfigError, MissingExtra
+from fastrm.experiments.batches import room_for, work
+from fastrm.experiments.plan import Plan
+from fastrm.kernels import compile_lock
+from fastrm.learners import load_again, loaded_files, registry
+from fastrm.resources import usable_cores
+from fastrm.results import Frame
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+CONNECT = "10s"
+SLOTS_SECONDS = 5.0
+
+
+class Pool(NamedTuple):
+    """Something that computes batches."""
+
+    submit: Callable[[str, list[int]], Any]
+    """Takes a plan as JSON and runs of it, gives a future of their columns and seconds."""
+    capacity: Callable[[], int]
+    """Says how many batches it should be given at once."""
+    stop: Callable[[], None]
+    """Gives up what it has in flight."""
+    losses: tuple[type[Exception], ...] = ()
+    """What submitting or a future raises when workers are gone, so that a new pool can go on."""
+    trouble: Callable[[], str] = str
+    """Says why nothing is finished, if it knows; asked only when nothing has been for a while."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What executors are opened with."""
+
+    plan: Plan
+    workers: int
+    scheduler: str = ""
+
+
+def in_threads(
+    function: Callable[[Item], Found], items: Iterable[Item], workers: int | None = None
+) -> Generator[Found, None, None]:
+    """Yield what a function makes of each item, in their order; one thread per core unless `workers` says otherwise."""
+    if workers is not None:
+        check_whole("workers", workers, 1, 10_000)
+    executor = ThreadPoolExecutor(usable_cores() if workers is None else workers, thread_name_prefix="fastrm")
+    try:
+        yield from executor.map(function, items)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def threads(means: Means) -> Iterator[Pool]:
+    """Open threads of this process."""
+    stopped, room = threading.Event(), room_for(means.workers)
+    executor = ThreadPoolExecutor(means.workers, thread_name_prefix="fastrm")
+
+    def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
+        return executor.submit(work, plan, runs, stopped.is_set, room)
+
+    with _closing(executor):
+        yield Pool(submit, lambda: 2 * means.workers, stopped.set)
+
+
+@contextmanager
+def processes(means: Means) -> Iterator[Pool]:
+    """Open processes on this machine; every kernel is compiled here first, so that they find machine code on disk."""
+    largest = max(means.plan.grids, key=lambda grid: len(grid[2]))  # large tables have kernels of their own
+    short = replace(means.plan, grids=(means.plan.grids[0], largest), seeds=1, steps=1, sweep=())
+    with compile_lock():
+        work(short.to_json(), range(short.count))
+    learners, room = _learners_of_others(), room_for(means.workers)
+    executor = ProcessPoolExecutor(means.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
+
+    def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
+        return executor.submit(_work_elsewhere, learners, plan, runs, room)
+
+    def stop() -> None:
+        for process in list((getattr(executor, "_processes", None) or {}).values()):
+            process.terminate()
+
+    with _closing(executor):
+        yield Pool(submit, lambda: 2 * means.workers, stop, losses=(BrokenExecutor,))
+
+
+@contextmanager
+def dask(means: Means) -> Iterator[Pool]:
+    """Open the cluster of a Dask scheduler."""
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise MissingExtra("a scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
+    try:
+        client = Client(means.scheduler, timeout=CONNECT)
+    except Exception as problem:  # whatever an address can be wrong with
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise ConfigError(f"scheduler {means.scheduler}: cannot be reached: {reason}") from None
+    executor, learners = client.get_executor(pure=False, retries=3), _learners_of_others()
+    seen = [0, -math.inf]
+
+    def slots() -> int:
+        """Return the threads of all workers; they come and go, and asking takes a while."""
+        if time.monotonic() - seen[1] > SLOTS_SECONDS:
+            with contextlib.suppress(OSError):  # the scheduler is gone, as futures will tell
+                workers = client.scheduler_info(n_workers=-1)["workers"].values()
+                seen[:] = sum(worker["nthreads"] for worker in workers), time.monotonic()
+        return int(seen[0])
+
+    def submit(plan: str, runs: list[int]) -> Any:
+        return executor.submit(_work_on_cluster, learners, plan, runs)
+
+    def trouble() -> str:
+        return "" if slots() else f"scheduler {means.scheduler}: no workers; waiting for one to come"
+
+    with _quiet("distributed.client"), client:
+        yield Pool(
+            submit,
+            lambda: max(4, 3 * slots()),
+            lambda: executor.shutdown(wait=False),
+            losses=(CancelledError, KilledWorker, OSError),
+            trouble=trouble,
+        )
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep a library from logging the traceback of a loss, which is said in one line here."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+class Way(NamedTuple):
+    """One way to compute batches."""
+
+    name: str
+    open: Callable[[Means], AbstractContextManager[Pool]]
+    has_address: bool
+    """Whether it is reached at the address of a scheduler, else it is on this machine."""
+
+
+EXECUTORS = (
+    Way("thread", threads, has_address=False),
+    Way("process", processes, has_address=False),
+    Way("dask", dask, has_address=True),
+)
+ISOLATIONS = tuple(way.name for way in EXECUTORS if not way.has_address)
+
+
+def open_pool(isolation: str, means: Means) -> AbstractContextManager[Pool]:
+    """Open the pool of workers that computes batches: at the scheduler's address if there is one, else here."""
+    way = next(
+        way
+        for way in EXECUTORS
+        if way.has_address == bool(means.scheduler) and (way.has_address or way.name == isolation)
+    )
+    return way.open(means)
+
+
+def await_any(futures: set[Any]) -> set[Any]:
+    """Wait for one of some futures, for a tenth of a second at most; return those that are finished."""
+    return set(wait(futures, timeout=0.1, return_when=FIRST_COMPLETED).done)
+
+
+class Others(NamedTuple):
+    """Learners that do not come with fastrm."""
+
+    files: tuple[tuple[str, str], ...]
+    """Path and content of the files that were named on the command line."""
+    classes: tuple[tuple[str, str], ...]
+    """Module and class of the rest."""
+
+
+def _learners_of_others() -> Others:
+    return Others(loaded_files(), registry.outsiders())
+
+
+def _work_elsewhere(learners: Others, plan: str, runs: list[int], room: int) -> tuple[Frame, float]:
+    """Do the work of a batch in another process, which must get to know learners of the user's own first."""
+    load_again(learners.files)
+    registry.invite(learners.classes)
+    return work(plan, runs, room=room)
+
+
+def _work_on_cluster(learners: Others, plan: str, runs: list[int]) -> tuple[Frame, float]:
+    """Do the work of a batch on a worker of a cluster, within what the cluster lets a thread of it use."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    room = room_for(worker.state.nthreads, worker.memory_manager.memory_limit)
+    return _work_elsewhere(learners, plan, runs, room)
+
+
+@contextmanager
+def _closing(executor: Executor) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_signals() -> None:
+    """Leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

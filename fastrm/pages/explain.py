@@ -1,0 +1,442 @@
+"""What a page needs to walk a problem by itself: where moves lead, what machines pay, and what policies do.
+
+Policies are tables of actions. A learner with options has a table per option, and a table that says which option it
+takes up; a learner without them has a table per machine state. So one rule follows both: take up an option, keep it
+until the machine state is left.
+
+The page that explains a problem: the map, the machine, what was learned, and what is exactly true.
+
+The page that explains a problem on Water world: the box, the machine, and episodes step by step.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fastrm
+from fastrm.arrays import Array
+from fastrm.errors import ConfigError, printable
+from fastrm.exact import Guarantee, Solution, WaterGuarantee, check_gamma, guarantee, highest_action, solve
+from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.learners import Run, registry
+from fastrm.pages import page, page as still
+from fastrm.pages.page import machine_graph, smallest
+from fastrm.plots import visits
+from fastrm.problems import Problem, WaterProblem, check_problem
+from fastrm.worlds import START, WALL, GridMap
+
+
+class Policy(NamedTuple):
+    """Actions, and how good a page shows them to be."""
+
+    actions: Array
+    """uint8 [n_s, n_o]: the action of every cell in every option (or machine state)."""
+    choice: Array | None
+    """[n_s, n_u]: the option taken up in every cell and machine state; None where options are machine states."""
+    value: Array
+    """float64 [n_s, n_u]: NaN where nothing was ever learned."""
+    visits: Array | None = None
+    """[n_s, n_u]: how often the agent is there."""
+
+
+def columns_of(problem: Problem, machine: int) -> slice:
+    """Return the columns of one machine's states."""
+    mine = [column for column, (number, _) in enumerate(problem.states) if number == machine]
+    return slice(mine[0], mine[-1] + 1)
+
+
+def exact_policy(solution: Solution) -> Policy:
+    """Return the optimal policy, ties to the highest action."""
+    here = columns_of(solution.problem, solution.machine)
+    q = np.zeros((*solution.policy.shape, N_ACTIONS))
+    np.put_along_axis(q, solution.policy[:, :, None].astype(np.int64), 1.0, axis=2)
+    count = visits(solution.problem, q)[:, here]
+    return Policy(solution.policy[:, here].astype(np.uint8), None, solution.value[:, here], count)
+
+
+def shortest_policy(problem: Problem, machine: int) -> Array:
+    """Return an action that begins a shortest path, ties to the highest; any where none succeeds."""
+    tables, steps = problem.tables, problem.steps_to_go.astype(np.int64)
+    here = columns_of(problem, machine)
+    u = np.arange(here.start, here.stop)
+    after = np.empty((len(tables.next_s), len(u), N_ACTIONS), dtype=np.int64)
+    for a in range(N_ACTIONS):
+        e = tables.event[:, a].astype(np.int64)
+        after[:, :, a] = steps[tables.next_s[:, a][:, None], tables.delta[e][:, u]]
+        outcome = tables.outcome[e][:, u]
+        after[:, :, a][outcome == 1] = 0
+        after[:, :, a][outcome == 2] = np.iinfo(np.int64).max
+    best = after == after.min(axis=2, keepdims=True)
+    return highest_action((best << np.arange(N_ACTIONS)).sum(axis=2).astype(np.uint8)).astype(np.uint8)
+
+
+def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
+    """Return what a run does greedily; None for a learner whose rule the page does not know."""
+    here, first = columns_of(problem, machine), run.more.get("first_option")
+    if registry.find(run.algo).per_state:
+        value = _known_values(run.q[:, here], run.config.q_init)
+        count = visits(problem, run.q, run.last_epsilon, run.config.episode_limit)[:, here]
+        return Policy(_greedy(run.q)[:, here], None, value, count)
+    if first is None or run.controller is None:
+        return None
+    options = first.astype(np.int64)
+    begin, end = options[here.start], options[here.stop]
+    choice = np.empty((len(run.q), here.stop - here.start), dtype=np.int64)
+    for k, u in enumerate(range(here.start, here.stop)):
+        mine = run.controller[:, options[u] : options[u + 1]]
+        choice[:, k] = options[u] - begin + _last_best(mine)
+    q = np.take_along_axis(run.q[:, begin:end], choice[:, :, None], axis=1)
+    return Policy(_greedy(run.q[:, begin:end]), choice, _known_values(q, run.config.q_init))
+
+
+def _known_values(q: Array, initial: float) -> Array:
+    """Return the best value of every pair, NaN where no action was ever updated."""
+    known: Array = np.where((q == initial).all(axis=2), np.nan, q.max(axis=2))
+    return known
+
+
+def _last_best(values: Array) -> Array:
+    """Return the last of the largest along the last axis, as roll-outs choose."""
+    last: Array = values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1)
+    return last
+
+
+def _greedy(q: Array) -> Array:
+    return _last_best(q).astype(np.uint8)
+
+
+def world_data(problem: Problem) -> dict[str, Any]:
+    """Return the map: its rows, fences, kinds of objects and start."""
+    grid = problem.grid
+    return {
+        "rows": list(grid.rows),
+        "wall": WALL,
+        "startTile": START,
+        "fences": sorted([*here, int(there[0] > here[0])] for here, there in grid.fences),
+        "objects": list(grid.objects),
+        "start": problem.start,
+    }
+
+
+def rule_arrays(problem: Problem, machine: int) -> dict[str, Array]:
+    """Return where moves lead and what they pay, for one machine."""
+    tables, here = problem.tables, columns_of(problem, machine)
+    cells = problem.terrain.cells
+    moves = (tables.next_s != np.arange(len(cells))[:, None]) << np.arange(N_ACTIONS)
+    used, event = np.unique(tables.event, return_inverse=True)
+    delta = np.minimum(tables.delta[used, here].astype(np.int64) - here.start, here.stop - here.start)
+    amounts, index = np.unique(tables.reward[used, here], return_inverse=True)
+    return {
+        "cells": smallest(cells[:, 0].astype(np.int64) * problem.grid.size[1] + cells[:, 1]),
+        "moves": moves.sum(axis=1).astype(np.uint8),
+        "event": smallest(event.reshape(-1)),
+        "delta": smallest(delta),
+        "outcome": tables.outcome[used, here],
+        "amounts": amounts.astype(np.float64),
+        "reward": smallest(index.reshape(delta.shape).T),
+    }
+
+
+LEVELS = 48
+"""Levels of values and of visits that a page tells apart."""
+
+
+def policy_arrays(policy: Policy) -> dict[str, Array]:
+    """Return a policy as small numbers.
+
+    Values become levels from 1 on, 0 where there is none, equally many cells of a machine state on each, so that small
+    differences show beside large ones; ``scale`` has the value of every level. Visits become levels too.
+    """
+    arrays = {"actions": policy.actions}
+    if policy.choice is not None:
+        arrays["choice"] = smallest(policy.choice)
+    arrays["value"], arrays["scale"] = _levels(policy.value)
+    if policy.visits is not None:
+        arrays["visits"], _ = _levels(np.where(policy.visits > 0, policy.visits, np.nan))
+    return arrays
+
+
+def _levels(values: Array) -> tuple[Array, Array]:
+    """Return the level of every value in its column, [n_s, n_u], and a value of every level, [n_u, LEVELS]."""
+    level = np.zeros(values.shape, dtype=np.uint8)
+    scale = np.full((values.shape[1], LEVELS), np.nan)
+    for u in range(values.shape[1]):
+        known = np.isfinite(values[:, u])
+        different, place, count = np.unique(values[known, u], return_inverse=True, return_counts=True)
+        if not len(different):
+            continue
+        middle = (count.cumsum() - count / 2) / count.sum()  # equal values share a level
+        mine = np.minimum((LEVELS * middle).astype(np.int64), LEVELS - 1)
+        level[known, u] = 1 + mine[place.reshape(-1)]
+        scale[u, mine] = different
+        scale[u, : mine[0]], scale[u, mine[-1] :] = different[0], different[-1]
+    return level, scale.astype(np.float32)
+
+
+SCRIPTS = (
+    "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
+)  # fmt: skip
+"""What draws a problem."""
+MOST_PAIRS = 600_000
+"""Cells times machine states of a page: more make it too large to send, and no cell could be seen."""
+MOST_RULES = 4_000_000
+"""Kinds of moves times machine states."""
+
+_MEANING = {
+    "shortest": "Every optimal policy takes a shortest path.",
+    "shortest for some optimal policies only": "Some optimal policies take a shortest path, others do not.",
+    "never finishes": "The optimal policy never completes the task: going round in a loop earns it more.",
+    "ends in failure": "The optimal policy ends in a failure: that earns it more than completing the task.",
+    "undecided": "Whether every optimal policy takes a shortest path could not be decided.",
+}
+
+
+def explain_page(
+    problem: Problem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, command: str = ""
+) -> str:
+    """Return a web page, in one file, on which a problem can be looked at and walked.
+
+    It shows the map, the machine, the values and the greedy actions of every machine state, and an episode step by
+    step from any cell. Beside what was learned stand the exact optimum and the verdict of `fastrm.guarantee`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines.
+    run : Run, optional
+        What was learned; without it the page shows the optimal policy.
+    gamma : float
+        Discount factor of the exact answers; that of the run where there is one.
+    machine : int
+        Which machine of a multi-task problem.
+    command : str
+        The command that makes the page again, to be shown on it.
+
+    Raises
+    ------
+    ConfigError
+        When the problem is too large for a page.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
+    >>> page = explain_page(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b")))
+    >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000
+    (True, True)
+    """
+    data = explain_data(problem, run, gamma=gamma, machine=machine)
+    title = f"{data['machine']['name']} on {data['map']['name']}"
+    data |= {"title": title, "command": command, "version": fastrm.__version__}
+    fallback = still.explained(problem, data)
+    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, fallback)
+
+
+def explain_data(
+    problem: Problem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, brief: bool = False
+) -> dict[str, Any]:
+    """Return what the script needs; `brief` leaves out the range of discounts, which takes longest."""
+    check_problem(problem)
+    gamma = run.config.gamma if run is not None else gamma
+    check_gamma(gamma)
+    if not 0 <= machine < len(problem.machines):
+        raise ConfigError(f"machine={machine}: the problem has {len(problem.machines)}, counted from 0")
+    problem = problem.at(gamma)
+    _check_size(problem)
+    verdict = guarantee(problem, gamma, machine) if not problem.slip else None
+    best = verdict.solution if verdict else solve(problem, gamma, machine)
+    policies: dict[str, Any] = {}
+    arrays = rule_arrays(problem, machine)
+    learned = learned_policy(problem, run, machine) if run is not None else None
+    for key, policy in (("learned", learned), ("optimal", exact_policy(best) if learned is None else None)):
+        if policy is not None:
+            arrays |= {f"{key}.{name}": array for name, array in policy_arrays(policy).items()}
+            policies[key] = {"columns": policy.actions.shape[1]}
+    if learned is not None:
+        here = columns_of(problem, machine)
+        arrays["optimal.actions"] = best.policy[:, here].astype("uint8")
+        policies["optimal"] = {"columns": here.stop - here.start}
+    arrays["shortest.actions"] = shortest_policy(problem, machine)
+    policies["shortest"] = {"columns": len(problem.machines[machine].states)}
+    return {
+        "map": {"name": _bare(problem.source), **world_data(problem)},
+        "machine": _machine(problem, machine),
+        "gamma": gamma,
+        "slip": problem.slip,
+        "run": _told(run, machine, is_followed=learned is not None),
+        "policies": policies,
+        "verdict": _verdict(verdict, brief) if verdict else None,
+        "arrays": page.pack(arrays),
+    }
+
+
+def _check_size(problem: Problem) -> None:
+    if not isinstance(problem.terrain.world, GridMap):
+        raise ConfigError(f"{problem.source}: the page shows maps; draw what was learned with Run.plot(problem)")
+    pairs, rules = len(problem.terrain.cells) * problem.tables.n_u, problem.tables.reward.size
+    if pairs > MOST_PAIRS or rules > MOST_RULES:
+        raise ConfigError(
+            f"{problem.source}: {len(problem.terrain.cells)} cells with {problem.tables.n_u} machine states are "
+            f"too many for a page (at most {MOST_PAIRS} pairs and {MOST_RULES} rules); take a smaller map or machine"
+        )
+
+
+def _machine(problem: Problem, number: int) -> dict[str, Any]:
+    machine = problem.machines[number]
+    first = int(problem.tables.first_u[number]) - columns_of(problem, number).start
+    return {
+        "name": machine.name or _bare(machine.source),
+        "states": list(machine.states),
+        "first": first,
+        "ends": {"success": list(machine.success), "failure": list(machine.failure)},
+        "task": [number + 1, len(problem.machines)],
+        "text": machine.write().rstrip("\n").split("\n"),
+        "graph": machine_graph(machine),
+    }
+
+
+def _bare(source: str) -> str:
+    """Return the name of something generated without the brackets that mark it as no file.
+
+    >>> _bare("<1a1b size 9 seed 1>"), _bare("maps/lake.map")
+    ('1a1b size 9 seed 1', 'maps/lake.map')
+    """
+    return source[1:-1] if re.fullmatch("<[^<>]*>", source) else source
+
+
+def _told(run: Run | None, machine: int, *, is_followed: bool) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    return {
+        "learner": run.algo.upper() + (" with reward shaping" if run.shaping else ""),
+        "seed": str(run.seed),
+        "steps": run.steps,
+        "length": run.greedy_lengths[machine],
+        "shortest": run.shortest[machine],
+        "qInit": run.config.q_init,
+        "isFollowed": is_followed,
+        "path": [] if is_followed else [list(cell) for cell in run.greedy_paths[machine]],
+    }
+
+
+def _verdict(verdict: Guarantee, brief: bool) -> dict[str, Any]:
+    witness, gamma = verdict.witness, verdict.solution.gamma
+    meaning = _MEANING.get(verdict.verdict, "The optimal policy takes a detour.")
+    table: dict[str, Any] = {
+        "verdict": verdict.verdict,
+        "kind": "good" if verdict.is_shortest else "unsure" if verdict.verdict == "undecided" else "bad",
+        "meaning": meaning,
+        "reason": printable(verdict.reason or ""),
+        "length": verdict.length,
+        "shortest": verdict.shortest,
+        "optimalReturn": witness.optimal_return,
+        "shortestReturn": witness.shortest_return,
+        "path": witness.path,
+        "loop": witness.loop,
+        "leavesAt": witness.leaves_at,
+        "state": witness.state,
+        "thresholds": [],
+    }
+    if gamma < 1:
+        table["thresholds"] = _thresholds(verdict, brief)
+    return table
+
+
+def _thresholds(verdict: Guarantee, brief: bool) -> list[list[str]]:
+    """Return symbol, value and meaning of what would change the verdict."""
+    reward, step = verdict.critical_reward, verdict.critical_step_reward
+    rows = [["R*", _number(reward), "above this terminal reward every optimal policy takes a shortest path"]]
+    if step is not None:
+        rows.append(["r*", _number(step), "below this step reward every optimal policy takes a shortest path"])
+    if not brief:
+        ends = verdict.gamma_interval
+        shown = "none" if ends is None else f"{ends[0]:.4g} to {ends[1]:.4g}"
+        rows.append(["γ", shown, "discount factors for which every optimal policy takes a shortest path"])
+    return rows
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return "any" if value < 0 else "none is enough"
+    return f"{value:.6g}".replace("-", "−")
+
+
+WATER_SCRIPTS = ("dom.js", "machine_view.js", "player.js", "water.js")
+
+
+def explain_water_page(problem: WaterProblem, run: Run | None = None, *, gamma: float = 0.9, command: str = "") -> str:
+    """Return a web page, in one file, on which episodes of a water world can be played.
+
+    Parameters
+    ----------
+    problem : WaterProblem
+        The compiled world and machine.
+    run : Run, optional
+        What was learned; it comes first.
+    gamma : float
+        Discount factor of the exact answers; that of the run where there is one.
+    command : str
+        The command that makes the page again, to be shown on it.
+    """
+    gamma = run.config.gamma if run is not None else gamma
+    verdict = guarantee(problem, gamma)
+    episodes: dict[str, Any] = {}
+    if run is not None:
+        actions = run.more["greedy_actions"].tolist()
+        episodes["learned"] = _episode(problem, actions, f"{run.algo.upper()}, seed {run.seed}")
+    episodes["optimal"] = _episode(problem, verdict.solution.actions, "optimal")
+    if not verdict.is_shortest:
+        episodes["shortest"] = _episode(problem, verdict.shortest_actions, "fewest steps")
+    last = max(len(one["path"]) for one in episodes.values())
+    world, machine = problem.world, problem.machines[0]
+    title = f"{machine.name or machine.source} on {world.source.strip('<>')}"
+    data = {
+        "title": title,
+        "about": f"discount {gamma:g}, profile {'icarte2022' if problem.delay else 'clean'}",
+        "command": command,
+        "version": fastrm.__version__,
+        "world": {"side": world.side, "radius": world.radius, "colours": [ball.colour for ball in world.balls]},
+        "balls": problem.physics.balls[:last, :, :2].round(2).tolist(),
+        "machine": {
+            "states": list(machine.states),
+            "ends": {"success": list(machine.success), "failure": list(machine.failure)},
+            "text": machine.write().rstrip("\n").split("\n"),
+            "graph": machine_graph(machine),
+        },
+        "episodes": episodes,
+        "facts": _facts(verdict, run),
+    }
+    still = f"<h1>{page.text(title)}</h1><p>This page needs JavaScript to play episodes.</p>" + "".join(
+        f"<p>{page.text(fact)}</p>" for fact in _facts(verdict, run)
+    )
+    return page.assemble(title, WATER_SCRIPTS, data, still)
+
+
+def _episode(problem: WaterProblem, actions: Any, title: str) -> dict[str, Any]:
+    walk = problem.walk(actions)
+    path = [(round(x, 2), round(y, 2)) for x, y in problem.positions(walk.states)]
+    return {
+        "title": title,
+        "path": path,
+        "actions": [int(action) for action in list(actions)[: len(walk.rewards)]],
+        "states": walk.states[:, 2].tolist(),
+        "labels": list(walk.labels),
+        "rewards": walk.rewards.tolist(),
+        "outcome": walk.outcome,
+    }
+
+
+def _facts(verdict: WaterGuarantee, run: Run | None) -> list[str]:
+    best = verdict.solution
+    facts = [
+        f"Verdict: {verdict.verdict}.",
+        f"The fewest steps to complete the task are {best.shortest}; such a path earns {verdict.shortest_return:.6g}.",
+        f"The optimal policy earns {best.value:.6g}"
+        + (f" in {best.length} steps." if best.length else " and does not complete the task."),
+    ]
+    if run is not None:
+        done = f"takes {run.greedy_length} steps" if run.greedy_length else "does not complete the task"
+        facts.append(f"The greedy policy that was learned {done}.")
+    return facts

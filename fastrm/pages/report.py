@@ -1,0 +1,356 @@
+"""The page of a result file: what was run, what it says, curves, tables, comparisons, and single runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fastrm
+from fastrm.arrays import Array
+from fastrm.errors import ConfigError, FastrmError, did_you_mean, shown
+from fastrm.experiments import method_of, problem_of, replay
+from fastrm.learners import acts_by_state
+from fastrm.pages import page
+from fastrm.pages.explain import SCRIPTS, explain_data
+from fastrm.pages.page import smallest
+from fastrm.plots import (
+    Group,
+    SweepPoint,
+    ceilings_of,
+    groups_of,
+    has_curves,
+    looks_of,
+    name_of,
+    sweep_points,
+    value_text,
+    with_settings,
+)
+from fastrm.results import Results, band, holm, interval_of_mean
+
+Groups = Mapping[Group, Array]
+"""Rows of the runs of every group that has some."""
+
+MOST_TICKS, INTERVAL_TICKS = 240, 20
+"""Ticks of a curve, and ticks at which the mean over maps gets its interval, which is resampled and takes a while."""
+MOST_INTERVALS = 4000
+PRECISION = 2000
+"""Levels between the lowest and the highest score: no eye, and no reader of a curve, tells more apart."""
+
+
+def methods_data(groups: Groups) -> list[dict[str, Any]]:
+    """Return name and look of every method; looks are those of the figures."""
+    found, labels = [], list(dict.fromkeys(label for _, _, label in groups))
+    looks = looks_of([method_of(label) for label in labels])
+    kinds, algos = (
+        list(dict.fromkeys(getattr(method_of(label), name) for label in labels)) for name in ("kind", "algo")
+    )
+    for label in labels:
+        method, dashes = method_of(label), looks[label]["linestyle"]
+        found.append({
+            "label": label,
+            "name": name_of(label),
+            "kind": str(algos.index(method.algo) % 9) if len(kinds) == 1 < len(algos) else method.kind or "file",
+            "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
+            "dots": method.shaping,
+            "start": None if method.optimism is None else f"{method.optimism:g}",
+        })  # fmt: skip
+    return found
+
+
+def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what the curves are about, and quartiles over runs and means over maps as differences of small numbers."""
+    steps, score = results["step"], np.nan_to_num(results["score"], nan=0.0)
+    chosen = _spread(len(steps), MOST_TICKS)
+    few = _spread(len(steps), INTERVAL_TICKS)
+    bands = np.array([band(score[rows][:, chosen]) for rows in groups.values()])
+    has_means = len(groups) * len(few) <= MOST_INTERVALS
+    means = np.array([_means(results, score, rows, few) for rows in groups.values() if has_means])
+    table = {
+        "steps": steps[chosen].tolist(),
+        "meanSteps": steps[few].tolist() if has_means else [],
+        "levels": PRECISION,
+        "ceilings": [[*panel, height] for panel, height in ceilings_of(results, groups).items()],
+    }
+    arrays = {}
+    for name, values in (("bands", bands), ("means", means)):  # intervals may reach far beyond the scores
+        low = min(0.0, float(values.min(initial=0.0)))
+        high = max(float(values.max(initial=0.0)), low + 1e-9)
+        table[f"{name}Range"], arrays[name] = [low, high], _differences(values, low, high)
+    return table, arrays
+
+
+def _spread(ticks: int, most: int) -> Array:
+    """Choose ticks, evenly on a logarithmic axis where there are too many, the first and the last included."""
+    if ticks <= most:
+        return np.arange(ticks)
+    wanted = np.concatenate([np.geomspace(1, ticks, most // 2), np.linspace(1, ticks, most // 2)])
+    chosen: Array = np.unique(np.round(wanted).astype(np.int64)) - 1
+    return chosen
+
+
+def _means(results: Results, score: Array, rows: Array, ticks: Array) -> Array:
+    """Return the mean over maps with its interval, [low, mean, high] by tick."""
+    maps = np.char.add(np.char.add(results["setup"][rows], "/"), results["grid"][rows])
+    columns = []
+    for tick in ticks:
+        values = score[rows, tick]
+        interval = interval_of_mean(values, maps)
+        middle = float(np.mean([values[maps == one].mean() for one in np.unique(maps)]))
+        ends = [end if np.isfinite(end) else middle for end in (interval.low, interval.high)]
+        columns.append([ends[0], middle, ends[1]])
+    return np.array(columns).T
+
+
+def _differences(values: Array, low: float, high: float) -> Array:
+    """Return levels as differences along the last axis, signs folded in: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4."""
+    level = np.round(PRECISION * (values - low) / (high - low)).astype(np.int64)
+    step = np.diff(level, axis=-1, prepend=0)
+    folded: Array = np.where(step < 0, -2 * step - 1, 2 * step).astype(np.uint16)
+    return folded
+
+
+def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str, Any]]:
+    """Compare every method with one, on each setup and task: settled scores, run by run."""
+    rows: list[dict[str, Any]] = []
+    for setup, task in dict.fromkeys(key[:2] for key in groups):
+        labels = [label for one, two, label in groups if (one, two) == (setup, task)]
+        if against not in labels or len(labels) < 2:
+            continue
+        row = groups[setup, task, against][0]
+        mine = results.select(**{name: results[name][row] for name in ("setup", "task", *results.swept)})
+        for label in labels:
+            if label == against:
+                continue
+            try:
+                pair = mine.compare(label, against)
+            except FastrmError:  # no runs on the same map and seed, or shorter than a tick
+                continue
+            rows.append({
+                "setup": setup, "task": task, "label": label, "over": pair.over,
+                "probability": pair.probability, "probabilityEnds": [pair.probability_low, pair.probability_high],
+                "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
+            })  # fmt: skip
+    corrected = holm([row["p"] for row in rows])
+    return [row | {"holm": float(p)} for row, p in zip(rows, corrected, strict=True)]
+
+
+def summary_data(results: Results) -> list[dict[str, Any]]:
+    """Return the summary, tasks named as in the groups."""
+    rows = [row for row in results.summary() if row["runs"]]
+    return [row | {"task": with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows]
+
+
+def sweeps_data(results: Results) -> list[dict[str, Any]]:
+    """Return two tables for every swept setting, with a column per value: settled score, and steps to 90 %."""
+    tables = []
+    for setting in results.swept:
+        points = list(sweep_points(results, setting))
+        over = " or ".join(dict.fromkeys(point.over for point in points))
+        values = list(dict.fromkeys(point.value for point in points))
+        for name, what in (("settled", "Settled score"), ("steps", "Steps to 90 %")):
+            cells = {(p.setup, p.task, p.label, p.value): _cell(p, name) for p in points}
+            rows = dict.fromkeys((p.setup, p.task, p.label) for p in points)
+            tables.append({
+                "title": f"{what} by {setting}: median of runs, with its 95 % interval over {over}",
+                "head": ["setup", "task", "method", *(f"{setting} {value_text(value)}" for value in values)],
+                "rows": [[*row, *(cells.get((*row, value), "") for value in values)] for row in rows],
+            })  # fmt: skip
+    return tables
+
+
+def _cell(point: SweepPoint, name: str) -> str:
+    words = []
+    for number in getattr(point, name):
+        if name == "settled":
+            words.append(f"{number:.3f}")
+        else:
+            words.append("never" if np.isinf(number) else f"{number:,.0f}".replace(",", " "))
+    low, middle, high = words
+    return middle if np.isnan(getattr(point, name)[0]) or low == middle == high else f"{middle} [{low}, {high}]"
+
+
+class Shown(NamedTuple):
+    """A run that a page lists."""
+
+    group: int
+    row: int
+    """Where it stands in the file."""
+    rank: int
+    """1 for the best of its group, 2 for the median, 3 for the worst, else 0."""
+
+
+def runs_shown(results: Results, groups: Groups, *, everything: bool) -> list[Shown]:
+    """Return the runs of every group from best to worst: all of them, or the best, the median and the worst.
+
+    A higher settled score is better, then fewer steps to 90 %, then the order of the file.
+    """
+    settled, late = results.per_run_values("settled"), np.nan_to_num(results["steps_to_90"], nan=np.inf)
+    found = []
+    for group, rows in enumerate(groups.values()):
+        order = rows[np.lexsort((late[rows], -settled[rows]))].tolist()
+        places = (0, (len(order) - 1) // 2, len(order) - 1)
+        ranks = {order[place]: rank for rank, place in reversed(list(enumerate(places, start=1)))}
+        shown = order if everything else [order[place] for place in dict.fromkeys(places)]
+        found += [Shown(group, row, ranks.get(row, 0)) for row in shown]
+    return found
+
+
+def runs_arrays(results: Results, shown: Sequence[Shown]) -> tuple[list[str], dict[str, Array]]:
+    """Return the names of maps, and a column per number of the runs listed."""
+    rows = np.array([run.row for run in shown], dtype=np.int64)
+    names, place = np.unique(results["grid"][rows], return_inverse=True)
+    columns = {
+        "group": np.array([run.group for run in shown]),
+        "row": rows,
+        "rank": np.array([run.rank for run in shown]),
+        "map": place.reshape(-1),
+        "seed": results["seed"][rows],
+        "length": results["greedy_length"][rows] + 1,  # 0 where the task is not completed
+        "shortest": results["shortest"][rows],
+    }
+    arrays = {f"runs.{name}": smallest(column) for name, column in columns.items()}
+    arrays["runs.settled"] = results.per_run_values("settled")[rows].astype(np.float32)
+    arrays["runs.steps"] = results["steps_to_90"][rows]
+    return [str(name) for name in names], arrays
+
+
+def replays_data(results: Results, groups: Groups, shown: Sequence[Shown], most: int) -> dict[str, Any]:
+    """Learn some runs once more and return them as pages of problems, by row.
+
+    The last task comes first, as it is the longest, and of every method the median, the worst and the best run.
+    """
+    tasks = list(dict.fromkeys(task for _, task, _ in groups))
+    of_group = [tasks.index(task) for _, task, _ in groups]
+    ranked = [run for run in shown if run.rank]
+    ranked.sort(key=lambda run: (-of_group[run.group], (2, 3, 1).index(run.rank)))
+    found: dict[str, Any] = {}
+    for run in ranked:
+        if len(found) == most:
+            break
+        try:
+            place = results.plan.coordinates(int(results["run"][run.row]))
+            if not acts_by_state(results.plan.methods[place.method].algo):
+                continue  # no values per machine state to walk by
+            found[str(run.row)] = explain_data(problem_of(results, run.row), replay(results, run.row), brief=True)
+        except ConfigError:  # too large for a page, or a learner that is not known here
+            continue
+    return found
+
+
+PROVENANCE = ("command", "started", "ended", "fastrm", "git_commit", "machine", "semantics", "schema", "experiment")
+OWN_SCRIPTS = ("table.js", "chart.js", "report_tables.js", "runs_dialog.js", "report.js", "report_page.js")
+REPLAYS = 12
+"""Runs whose tables a page holds; each takes about 15 kB and a second."""
+MOST_REPLAYS = 100
+_CHIPS = {"holds": "good", "holds on most maps": "mostly", "does not hold": "bad", "not in this file": "absent"}
+
+
+def report_page(
+    results: Results,
+    *,
+    claims: Sequence[Mapping[str, Any]] = (),
+    findings: Sequence[Mapping[str, Any]] = (),
+    against: str | None = None,
+    all_runs: bool = False,
+    replays: int = REPLAYS,
+) -> str:
+    """Return a web page, in one file, about a result file.
+
+    It shows what was run, claims and findings where they are given, learning curves, tables, comparisons, and single
+    runs with what they learned.
+
+    Parameters
+    ----------
+    results : Results
+        A loaded result file.
+    claims : sequence of mappings, optional
+        Claims that were judged on the file: `Claim.to_dict` of `fastrm.bench.studies` makes one.
+    findings : sequence of mappings, optional
+        Tables to show, each with a ``title``, a ``head`` and ``rows`` of words.
+    against : str, optional
+        The method that all others are compared with; the first by default.
+    all_runs : bool
+        List every run; by default the best, the median and the worst of each group.
+    replays : int
+        How many runs can be walked on the page; they are learned again.
+
+    Raises
+    ------
+    ConfigError
+        When there is nothing to show.
+    """
+    if not has_curves(results):
+        raise ConfigError(f"{results.path or 'these results'}: no curves to show (no runs, all failed, or no ticks)")
+    groups = groups_of(results)
+    labels = list(dict.fromkeys(label for _, _, label in groups))
+    base = against or labels[0]
+    if base not in labels:
+        raise ConfigError(
+            f"against={shown(base)}: no such method{did_you_mean(base, labels)}; there are {', '.join(labels)}"
+        )
+    if isinstance(replays, bool) or not isinstance(replays, int) or not 0 <= replays <= MOST_REPLAYS:
+        raise ConfigError(f"replays={shown(replays)}: must be a whole number from 0 to {MOST_REPLAYS}")
+    curves, arrays = curves_data(results, groups)
+    shown_runs = runs_shown(results, groups, everything=all_runs)
+    maps, columns = runs_arrays(results, shown_runs)
+    name = str(json.loads(results.attributes["experiment"]).get("name", ""))
+    file = results.path.name if results.path else "results.h5"
+    data: dict[str, Any] = {
+        "title": f"{name}: {file}",
+        "about": f"{results!r}"[1:-1].removeprefix("Results "),
+        "file": file,
+        "shellFile": shlex.quote(file),
+        "version": fastrm.__version__,
+        "provenance": [[key, str(results.attributes[key])] for key in PROVENANCE if key in results.attributes],
+        "failures": _failures(results),
+        "groups": [list(key) for key in groups],
+        "methods": methods_data(groups),
+        "curves": curves,
+        "summary": summary_data(results),
+        "against": base,
+        "comparisons": comparisons(results, groups, base),
+        "claims": [_claim_row(claim) for claim in claims],
+        "findings": list(findings) or sweeps_data(results),
+        "findingsTitle": "Findings" if findings else "Swept settings",
+        "maps": maps,
+        "allRuns": all_runs,
+        "replays": replays_data(results, groups, shown_runs, replays),
+        "arrays": page.pack(arrays | columns),
+    }
+    return page.assemble(data["title"], (*SCRIPTS, *OWN_SCRIPTS), data, _still(results, groups, data))
+
+
+def _claim_row(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a claim with the colour of its verdict and the first of the cases that fail."""
+    chip = _CHIPS.get(claim["verdict"], "unsure")
+    return {**claim, "failing": claim["failing"][:20], "chip": chip}
+
+
+def _failures(results: Results) -> list[Any]:
+    errors = results["error"]
+    failed = errors[errors != ""]
+    return [len(failed), str(failed[0])] if len(failed) else []
+
+
+def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
+    """Return the page without scripts: claims in words, medians as curves."""
+    looks = {method["label"]: method for method in data["methods"]}
+    steps = results["step"]
+    ticks = np.unique(np.linspace(0, len(steps) - 1, 60).astype(np.int64))
+    panels: dict[str, list[page.Line]] = {}
+    for (setup, task, label), rows in groups.items():
+        heights = band(results["score"][rows][:, ticks], [50])[0].tolist()
+        line = label, looks[label]["kind"], looks[label]["dashes"], heights
+        panels.setdefault(f"{setup}, task {task}", []).append(line)
+    low, high = data["curves"]["bandsRange"]
+    said = "".join(f"<li>{page.text(c['claim'])}: <b>{page.text(c['verdict'])}</b></li>" for c in data["claims"])
+    return (
+        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p><ol>{said}</ol>"
+        f"<p>Median scores, from {low:.3g} to {high:.3g} upwards, over {steps[0]} to {steps[-1]} training steps. "
+        f"With JavaScript this page also has tables, intervals and single runs.</p>"
+        f"{page.still_curves(panels, low, high)}"
+    )

@@ -1,0 +1,397 @@
+"""What a panel of learning curves shows: runs that differ in their method, map and seed only.
+
+The values of swept settings tell panels apart, as setups and tasks do, so that no curve mixes runs of several settings.
+
+Learning curves in the paper's form, and ours beside the published ones. Needs matplotlib.
+
+The look of a method says what it is: see `method_looks`. Names stand at the ends of the curves where there is
+room for them, else in a legend.
+
+Learning curves as text, for terminals without matplotlib: a line of eight-level bars per method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_choice, check_number, check_truth
+from fastrm.errors import ConfigError, printable
+from fastrm.experiments import method_of
+from fastrm.plots.style import (
+    LEFT,
+    PARITY_COLOURS,
+    RIGHT,
+    finish_figure,
+    legend_columns,
+    line,
+    looks_of,
+    panels,
+    style,
+    text_width,
+    wrapped,
+)
+from fastrm.results import Results, band
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Group = tuple[str, str, str]
+"""Setup, task with the values of swept settings, and label."""
+
+
+def groups_of(results: Results, *, empty: bool = False) -> dict[Group, Array]:
+    """Return the rows of every setup, task, swept setting and method; `empty` keeps those whose runs all failed."""
+    found = {}
+    for (setup, task, *values, label), rows in results.groups("setup", "task", *results.swept, "label"):
+        if len(rows) or empty:
+            found[setup, with_settings(task, dict(zip(results.swept, values, strict=True))), label] = rows
+    return found
+
+
+def ceilings_of(results: Results, groups: Mapping[tuple[Any, ...], Array]) -> dict[tuple[str, str], float]:
+    """Return the ceiling of every panel that has one in the unit of the score, the median over its runs."""
+    level, found = results["ceiling"] / results["optimal_arps"], {}
+    for panel in dict.fromkeys(key[:2] for key in groups):
+        rows = np.concatenate([rows for key, rows in groups.items() if key[:2] == panel])
+        known = level[rows][np.isfinite(level[rows])]
+        if len(known):
+            found[panel] = float(np.median(known))
+    return found
+
+
+def with_settings(task: str, settings: Mapping[str, Any]) -> str:
+    """Name a task together with the values of settings.
+
+    >>> with_settings("a-b", {"alpha": 0.5, "epsilon": "linear(1, 0.1, 5000)"})
+    'a-b, alpha 0.5, epsilon linear(1, 0.1, 5000)'
+    """
+    return ", ".join([task, *(f"{name} {value_text(value)}" for name, value in settings.items())])
+
+
+def value_text(value: float | str) -> str:
+    """Write a value of a setting.
+
+    >>> value_text(1.0), value_text("linear(1, 0.1, 5000)")
+    ('1', 'linear(1, 0.1, 5000)')
+    """
+    return value if isinstance(value, str) else f"{value:.12g}"
+
+
+CEILING: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "linestyle": (0, (4, 3)), "zorder": 0}
+"""The line of what a settled score can reach."""
+MOST_BANDS = 3
+"""Methods in a panel; the bands of more hide each other."""
+COLUMN_WIDTHS = {1: 3.5, 2: 7.2}
+"""Inches of one column and of two on a printed page."""
+ACROSS, HEIGHT, NARROWEST, NARROWEST_LABELLED = 0.26, 1.55, 1.15, 1.9
+"""Inches between panels, of their height, and of the least width without and with names beside them."""
+LABEL_SIZE, LABEL_GAP = 7.0, 0.125
+"""Points of names at the ends of curves, and inches from one to the next."""
+LEADER, SAMPLE = 0.14, 0.26
+"""Inches from the end of a curve to the sample of its line, and of that sample."""
+
+
+def learning_curves(
+    results: Results, title: str = "", *, width: float | None = None, bands: bool | None = None, scale: str = "log"
+) -> Figure:
+    """Draw the median of the score: a row per task and swept setting, a column per setup, a line per method.
+
+    A dashed line shows the ceiling, the median over the runs of a panel, where the file has it. Steps begin where some
+    run has finished an episode.
+
+    Parameters
+    ----------
+    results : Results
+        Runs of an experiment.
+    title : str
+        What stands above the panels.
+    width : float, optional
+        Inches of the figure; where setups do not fit beside each other they go on below. By default as wide as its
+        panels need.
+    bands : bool, optional
+        Whether to shade the 25-75 % of the runs; by default where a panel has at most three methods.
+    scale : str
+        Of the steps, ``log`` or ``linear``. A linear axis ends, row by row, soon after the last median has settled.
+
+    Raises
+    ------
+    ConfigError
+        When matplotlib is missing or there is nothing to draw.
+    """
+    if width is not None:
+        check_number("width", width, 2, 40)
+    check_choice("scale", scale, ("log", "linear"))
+    if not has_curves(results):
+        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
+    groups = groups_of(results)
+    setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
+    steps, score, shaded = results["step"], results["score"], shows_bands(results, bands)
+    with style():
+        looks, ceilings = looks_of([method_of(label) for label in labels]), ceilings_of(results, groups)
+        names = {label: name_of(label) for label in labels} | ({"": "ceiling"} if ceilings else {})
+        top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
+        layout = Layout.of(len(setups), list(names.values()), width)
+        figure, axes = layout.panels(len(tasks), len(setups), title, scale)
+        begin = _first_score(steps, score[np.concatenate(list(groups.values()))])
+        bands_of = {key: band(score[rows]) for key, rows in groups.items()}
+        for row, task in enumerate(tasks):
+            medians = [middle for key, (_, middle, _) in bands_of.items() if key[1] == task]
+            shown = steps[steps >= begin] if scale == "log" else steps[: _settled_ticks(medians)]
+            for column, setup in enumerate(setups):
+                axis = axes[row][column]
+                ends = {}
+                for label in (label for label in labels if (setup, task, label) in groups):
+                    low, middle, high = bands_of[setup, task, label]
+                    if shaded:
+                        axis.fill_between(steps, low, high, color=looks[label]["color"], alpha=0.14, linewidth=0)
+                    axis.plot(steps, middle, **looks[label])
+                    ends[label] = (round(float(middle[-1]), 2), float(middle.mean()))
+                if (setup, task) in ceilings:
+                    axis.axhline(ceilings[setup, task], **CEILING)
+                    ends[""] = (ceilings[setup, task], 0.0)
+                _finish_panel(axis, shown, top, f"{setup}, task {task}", layout.panel, scale)
+                if layout.room:
+                    heights = {label: end[0] for label, end in sorted(ends.items(), key=lambda item: item[1])}
+                    _name_ends(figure, axis, heights, names, {**looks, "": CEILING})
+        handles = [line(label=names[label], **looks[label]) for label in labels]
+        handles += [line(label="ceiling", **CEILING)] * bool(ceilings)
+        finish_figure(figure, [] if layout.room else handles, layout.legend_columns, title)
+    return figure
+
+
+def shows_bands(results: Results, bands: bool | None = None) -> bool:
+    """Say whether curves get bands: as asked for, else where no panel has many methods."""
+    if bands is not None:
+        check_truth("bands", bands)
+        return bands
+    methods: dict[tuple[Any, ...], int] = {}
+    for setup, task, _ in groups_of(results):
+        methods[setup, task] = methods.get((setup, task), 0) + 1
+    return max(methods.values(), default=0) <= MOST_BANDS
+
+
+def has_curves(results: Results) -> bool:
+    """Say whether there is a run that did not fail, and a tick."""
+    return bool(len(results["step"]) and (results["error"] == "").any())
+
+
+def _first_score(steps: Array, scores: Array) -> int:
+    """Return the first step at which some run has a score, the first step of all where none ever has."""
+    return int(steps[np.isfinite(scores).any(axis=0).argmax()])
+
+
+def _settled_ticks(medians: Iterable[Array]) -> int:
+    """Return a quarter more ticks than it takes every curve to come within 0.05 of its last score, and stay there."""
+    is_away = np.any([np.abs(median - median[-1]) > 0.05 for median in medians], axis=0)
+    return math.ceil(1.25 * (2 + int(np.flatnonzero(is_away).max(initial=0))))
+
+
+def name_of(label: str) -> str:
+    """Return a method's name in words."""
+    method = method_of(label)
+    kind = {"boolean": "Boolean", "numeric-boolean": "numeric-Boolean"}.get(method.kind or "", method.kind)
+    start = "" if method.optimism is None else f" @{method.optimism:g}"
+    algo = printable(method.algo.upper())
+    return f"{algo}{' + shaping' if method.shaping else ''}{f', {kind}' if kind else ''}{start}"
+
+
+class Layout(NamedTuple):
+    """How the panels of a figure share its width; lengths in inches."""
+
+    columns: int
+    """Panels beside each other."""
+    panel: float
+    """Width of a panel."""
+    room: float
+    """For names at the ends of curves, 0 for a legend below."""
+    legend_columns: int
+    legend_rows: int
+
+    @classmethod
+    def of(cls, setups: int, names: Sequence[str], width: float | None) -> Layout:
+        """Find room for a column per setup, or for as many as fit, and for names where they fit."""
+        natural = 4.2 if setups == 1 else 2.9
+        total = width or LEFT + RIGHT + setups * natural + (setups - 1) * ACROSS
+        inner = total - LEFT - RIGHT + ACROSS
+        columns = max(1, min(setups, int(inner / (NARROWEST + ACROSS))))
+        room = LEADER + SAMPLE + 0.1 + max(text_width(name, LABEL_SIZE) for name in names)
+        widest = inner if width else max(inner, COLUMN_WIDTHS[2] - LEFT - RIGHT + ACROSS)
+        labelled = widest / columns - ACROSS - room
+        if labelled >= NARROWEST_LABELLED and len(names) * LABEL_GAP <= HEIGHT:
+            return cls(columns, labelled if width else min(natural, labelled), room, 1, 0)
+        beside = legend_columns(names, total)
+        return cls(columns, inner / columns - ACROSS, 0.0, beside, math.ceil(len(names) / beside))
+
+    def panels(self, tasks: int, setups: int, title: str, scale: str) -> tuple[Figure, list[list[Axes]]]:
+        """Make a figure; return it and the panel of every task and setup. Setups that do not fit go on below."""
+        lines = math.ceil(setups / self.columns)
+        width = LEFT + RIGHT + self.columns * (self.panel + self.room + ACROSS) - ACROSS
+        figure, grid = panels(
+            tasks * lines, self.columns, (self.panel, HEIGHT), bottom=0.5 + 0.17 * self.legend_rows,
+            down=0.44 if scale == "linear" else 0.3, across=ACROSS + self.room, right=RIGHT + self.room,
+            top=0.45 + 0.14 * (len(wrapped(title, width)) - 1),
+        )  # fmt: skip
+        found = [[grid[t * lines + s // self.columns][s % self.columns] for s in range(setups)] for t in range(tasks)]
+        used = {axis for row in found for axis in row}
+        for row, column in np.ndindex(grid.shape):
+            axis, below = grid[row][column], grid[row + 1 :, column]
+            is_last = not any(other in used for other in below)
+            axis.tick_params(labelbottom=is_last or scale == "linear", labelleft=column == 0)
+            unit = "thousands" if scale == "linear" else "logarithmic" if self.panel > 1.7 else ""
+            axis.set_xlabel(f"training steps{f' ({unit})' * bool(unit)}" if is_last else "")
+            axis.set_ylabel("score (1 = unit)" if column == 0 else "")
+            if axis not in used:
+                axis.remove()
+        return figure, found
+
+
+def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float, scale: str) -> None:
+    """Set scales and title of a panel that shows these steps; a title that is too long gets smaller type."""
+    title = printable(title)
+    size = min(8.0, 8.0 * (width + 0.8 * ACROSS) / text_width(title, 8))
+    axis.set_title(title, pad=3, parse_math=False, fontsize=size)
+    axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+    axis.set_xscale(scale)
+    first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)
+    axis.set_xlim(0 if scale == "linear" else first, last)
+    if scale == "linear":
+        axis.xaxis.set_major_formatter(lambda step, _: f"{step / 1e3:g}")
+    elif last < 12 * first:  # hardly more than a decade, in which powers of ten are too few and all digits too many
+        marks = [digit * 10**power for power in range(17) for digit in (1, 2, 5)]
+        shown = [mark for mark in marks if first <= mark <= last] or [first, int(steps[-1])]
+        axis.set_xticks(shown, [f"{mark:,}".replace(",", " ") for mark in shown])
+        axis.set_xticks([], minor=True)
+    axis.set_ylim(0, top)
+    axis.set_yticks(np.arange(0, 1.01, 0.25))
+
+
+def _name_ends(
+    figure: Figure, axis: Axes, ends: Mapping[str, float], names: Mapping[str, str], looks: Mapping[str, dict[str, Any]]
+) -> None:
+    """Write names at the ends of curves, each with a sample of its line, moved apart where they would overlap."""
+    box, (width, height) = axis.get_position(), figure.get_size_inches()
+    low, high = axis.get_ylim()
+    wanted = [box.y0 + box.height * (np.clip(end, low, high) - low) / (high - low) for end in ends.values()]
+    places = spread(wanted, LABEL_GAP / height, box.y0, box.y1)
+    for label, end, place in zip(ends, wanted, places, strict=True):
+        sample = box.x1 + LEADER / width
+        leader = [box.x1 + 0.02 / width, sample - 0.02 / width]
+        figure.add_artist(line(xy=(leader, [end, place]), color="0.75", linewidth=0.5))
+        spots = [sample, sample + SAMPLE / width / 2, sample + SAMPLE / width]
+        figure.add_artist(line(xy=(spots, [place] * 3), **{**looks[label], "markevery": [1]}))
+        figure.text(
+            spots[-1] + 0.05 / width, place, names[label], fontsize=LABEL_SIZE, va="center", parse_math=False
+        )  # fmt: skip
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move rising places apart, as little as can be in total squares, and into a range where they fit.
+
+    >>> spread([0.0, 5.0, 5.0, 9.0], gap=2.0, low=0.0, high=10.0)
+    [0.0, 4.0, 6.0, 9.0]
+    """
+    blocks: list[list[float]] = []  # places less k gaps must not fall: neighbours that would are levelled
+    for k, place in enumerate(wanted):
+        blocks.append([float(place) - k * gap])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    highest = max(high - (len(level) - 1) * gap, low)
+    return [min(max(place, low), highest) + k * gap for k, place in enumerate(level)]
+
+
+def parity_curves(curves: Sequence[Any]) -> Figure:
+    """Draw our curves in colour and the published ones in black: a row per map, a column per learner.
+
+    `curves` are those of `fastrm.bench.studies.load_curves`.
+    """
+    cells, algos = list(dict.fromkeys(one.cell for one in curves)), ("ql", "crm", "hrm")
+    colours = PARITY_COLOURS
+    looks: dict[bool, dict[str, Any]] = {
+        False: {"marker": "o", "linestyle": (0, (4, 1))}, True: {"marker": "^", "linestyle": (0, (1, 1))},
+    }  # fmt: skip
+    theirs: dict[str, Any] = {"color": "black", "linewidth": 0.8, "markersize": 2.2}
+    with style():
+        figure, axes = panels(len(cells), len(algos), (1.85, 1.4), bottom=0.85, across=0.42, down=0.65)
+        for one in curves:
+            algo, _, shaped = one.algorithm.partition("-")
+            axis, steps = axes[cells.index(one.cell)][algos.index(algo)], one.steps / 1e6
+            low, middle, high = band(one.ours)
+            axis.fill_between(steps, low, high, color=colours[bool(shaped)], alpha=0.25, linewidth=0)
+            axis.plot(steps, middle, color=colours[bool(shaped)])
+            low, middle, high = band(one.published)
+            axis.plot(steps, middle, markevery=0.1, **theirs, **looks[bool(shaped)])
+            some = slice(len(steps) // 20, None, max(1, len(steps) // 10))
+            axis.vlines(steps[some], low[some], high[some], color="black", linewidth=0.6)
+            axis.set_title(f"{one.cell.name}, {algo.upper()}", pad=3)
+            axis.set_xlim(0, steps[-1])
+            axis.set_xlabel("training steps (millions)")
+        for row in axes:
+            row[0].set_ylabel("score (1 = unit)")
+            for axis in row:
+                axis.set_ylim(bottom=0)
+        handles = [line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]
+        handles += [
+            line(**theirs, **look, label="published" + ", with shaping" * shaped) for shaped, look in looks.items()
+        ]
+        finish_figure(figure, handles, 2, "median and 25-75 % of our runs and of the published ones")
+    return figure
+
+
+BARS = " ▁▂▃▄▅▆▇█"
+ASCII_BARS = " .:-=+*%#"
+WIDTH = 60
+
+
+def sparkline(values: Array, width: int = WIDTH, top: float = 1.0, bars: str = BARS) -> str:
+    """Return a curve as a line of bars, `top` and everything above it being the highest.
+
+    >>> sparkline(np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.1]), width=6)
+    ' ▂▄▆██'
+    """
+    if not len(values):
+        return ""
+    parts = np.array_split(values, min(width, len(values)))
+    levels = [round(float(np.clip(part.mean() / top, 0, 1)) * (len(bars) - 1)) for part in parts]
+    return "".join(bars[level] for level in levels)
+
+
+def curves_as_text(results: Results, bars: str = BARS) -> str:
+    """Return the median score of every method as bars, a block per setup, task and swept setting."""
+    if not results.runs or not len(results["step"]):
+        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
+    lines: list[str] = []
+    score, before = results["score"], None
+    groups = groups_of(results, empty=True)
+    room = max((len(printable(label)) for _, _, label in groups), default=0)
+    when = _when(results["step"])
+    for (setup, task, label), mine in groups.items():
+        if (setup, task) != before:
+            before = setup, task
+            panel = printable(f"{setup}, task {task}")
+            lines.append(f"{panel}: median score {when}, full height = 1, the unit")
+        if len(mine):
+            middle = band(score[mine], [50])[0]
+            lines.append(f"  {printable(label):<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
+        else:
+            lines.append(f"  {printable(label):<{room}} all runs failed")
+    return "\n".join(lines)
+
+
+def _when(steps: Array) -> str:
+    """Say which steps the bars stand for: parts of the run that are equally long, or single ticks.
+
+    >>> _when(np.array([10_000, 20_000])), _when(np.array([1000, 2000, 5000])), _when(np.array([10, 20, 50, 100, 103]))
+    ('over 20 000 steps', 'at 1 000, 2 000, 5 000 steps', 'at 10, 20, 50, ... 103 steps')
+    """
+    words = [f"{step:,}".replace(",", " ") for step in steps.tolist()]
+    if len(np.unique(np.diff(steps, prepend=0))) == 1:
+        return f"over {words[-1]} steps"
+    return f"at {', '.join(words)} steps" if len(words) < 5 else f"at {', '.join(words[:3])}, ... {words[-1]} steps"

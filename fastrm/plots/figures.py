@@ -1,0 +1,135 @@
+"""The figures of a result file: curves of all maps and of one, the maps, and sweeps of settings and initial values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fastrm.errors import ConfigError
+from fastrm.experiments import method_of
+from fastrm.plots.curves import has_curves, learning_curves, shows_bands, value_text
+from fastrm.plots.map_views import draw_maps
+from fastrm.plots.starts import optimism_sweep, short_names, start_points
+from fastrm.plots.sweeps import sweep_figure, sweep_points
+from fastrm.results import Results
+from fastrm.worlds import layout_of, read_world
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_SETUPS, MAX_MAPS = 6, 50
+"""Setups and maps in one figure; more get further figures."""
+MAX_ROWS = 12
+"""Rows of panels of curves in one figure, where settings are swept."""
+PAPER_SETUPS = ["1a1b1c", "2a2b2c"]
+"""Columns of the paper's figure."""
+
+
+def figures_of(
+    results: Results, *, width: float | None = None, bands: bool | None = None
+) -> Iterator[tuple[str, Figure]]:
+    """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves.
+
+    Where the file has the paper's setups, ``paper`` is one map of each in the form of the paper's figure: with bands,
+    and steps on a linear axis. Width and bands are those of `learning_curves`; they do not concern the maps.
+    """
+
+    def curves(drawn: Results, about: str, bands: bool | None = bands, scale: str = "log") -> Figure:
+        said = f"{about}: median{' and 25-75 %' * shows_bands(drawn, bands)}"
+        return learning_curves(drawn, said, width=width, bands=bands, scale=scale)
+
+    plan, present = results.plan, set(results["setup"][results["error"] == ""].tolist())
+    by_setup: dict[str, list[str]] = {}
+    for setup, name, _ in plan.grids:
+        if setup in present:
+            by_setup.setdefault(setup, []).append(name)
+    generated = [setup for setup, names in by_setup.items() if names != [setup]]
+    part = "" if results.complete else f", {results.runs} of {plan.count} runs"
+    about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}"
+    if not present:
+        yield "all-maps", learning_curves(results, width=width)
+    if results.swept and present:
+        yield from _sweep_figures(results, width)
+        for name, drawn in _by_settings(results, list(by_setup)):
+            many = max(map(len, by_setup.values()))
+            yield name, curves(drawn, f"{many} map{'s' * (many > 1)} per setup, {about}")
+        generated, by_setup = [], {}
+    labels = dict.fromkeys(results["label"].tolist())
+    starts = dict.fromkeys(method_of(label).optimism for label in labels)
+    if len(starts) > 1 and not (
+        results.swept or plan.warm_start
+    ):  # methods that differ in their start alone look alike: a figure for each start
+        many = max((len(names) for names in by_setup.values()), default=0)
+        said = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
+        yield "starts", optimism_sweep(list(start_points(results)), said, width=width)
+        for name, drawn, start in _by_start(results, list(starts)):
+            yield name, curves(drawn, f"{start}, {many} maps per setup, {about}")
+        generated, by_setup = [], {}
+    for k in range(0, len(generated), MAX_SETUPS):
+        drawn = results.select(setup=generated[k : k + MAX_SETUPS])
+        more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
+        if many > 1:
+            yield f"all-maps{more}", curves(drawn, f"{many} maps per setup, {about}")
+        if "0" in drawn["grid"] and has_curves(first := drawn.select(grid="0")):
+            yield f"one-map{more}", curves(first, f"map 0 of each setup, {about}")
+            if set(PAPER_SETUPS) <= set(first["setup"].tolist()):
+                paper = first.select(setup=PAPER_SETUPS)
+                yield "paper", curves(paper, f"map 0 of each setup, {about}", bands is not False, "linear")
+    for setup in [setup for setup in by_setup if setup not in generated]:
+        yield f"map-{setup}", curves(results.select(setup=setup), f"map {setup}, {about}")
+    short = short_names(setup for setup, _, _ in plan.grids)
+    named = []
+    for setup, name, text in plan.grids:
+        title = f"{setup} {name}" if setup == short[setup] else f"{short[setup]}, map {name}"
+        grid = layout_of(read_world(text))
+        named += [] if grid is None else [(setup if setup == name else title, grid)]
+    for k in range(0, len(named), MAX_MAPS):
+        yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
+
+
+def _sweep_figures(results: Results, width: float | None) -> Iterator[tuple[str, Figure]]:
+    """Draw what becomes of the runs over every swept setting; more panels than fit get further figures."""
+    for setting in results.swept:
+        points = list(sweep_points(results, setting))
+        places = list(dict.fromkeys((point.setup, point.task) for point in points))
+        over = " or ".join(dict.fromkeys(point.over for point in points))
+        for k in range(0, len(places), MAX_SETUPS):
+            shown = [point for point in points if (point.setup, point.task) in places[k : k + MAX_SETUPS]]
+            title = f"median of runs and its 95 % interval over {over}"
+            yield f"sweep-{setting}{_part(k // MAX_SETUPS)}", sweep_figure(shown, setting, title, width=width)
+
+
+def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str, Results]]:
+    """Yield the name of a figure of curves and its runs: one value of so many settings that its rows fit."""
+    plan, fixed = results.plan, 0
+    sizes = [len(plan.tasks), *(len(values) for _, values in plan.sweep)]
+    while fixed < len(plan.sweep) and math.prod((sizes[0], *sizes[1 + fixed :])) > MAX_ROWS:
+        fixed += 1
+    names = results.swept[:fixed]
+    for values in itertools.product(*(plan.values(name) for name in names)):
+        chosen = dict(zip(names, values, strict=True))
+        more = "".join(f"-{name}-{value_text(value)}" for name, value in chosen.items())
+        for k in range(0, len(setups), MAX_SETUPS):
+            try:
+                drawn = results.select(setup=list(setups[k : k + MAX_SETUPS]), **chosen)
+            except ConfigError:  # no such runs in a part of a file
+                continue
+            if has_curves(drawn):
+                yield f"curves{more}{_part(k // MAX_SETUPS)}", drawn
+
+
+def _by_start(results: Results, starts: Sequence[float | None]) -> Iterator[tuple[str, Results, str]]:
+    """Yield the name of a figure, its runs and what it says of them, for every start with curves."""
+    labels = list(dict.fromkeys(results["label"].tolist()))
+    for start in starts:
+        drawn = results.select(label=[label for label in labels if method_of(label).optimism == start])
+        name = "q_init" if start is None else f"{start:g}"
+        said = "q_init as set" if start is None else f"values start at {start:g} of the true range"
+        if has_curves(drawn):
+            yield f"curves-{name}", drawn, said
+
+
+def _part(k: int) -> str:
+    return f"-{k + 1}" if k else ""

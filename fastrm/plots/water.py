@@ -1,0 +1,209 @@
+"""Water world: as a figure (needs matplotlib), as text, and an episode as an animated GIF (needs Pillow)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_number
+from fastrm.errors import MissingExtra, printable
+from fastrm.kernels.contracts import SUCCESS
+from fastrm.plots.animation import save_frames
+from fastrm.plots.graph import GraphImage
+from fastrm.plots.style import PATH_COLOUR, ink, new_figure, object_colour, style
+from fastrm.problems import WaterProblem, WaterWalk
+from fastrm.worlds import COLOURS, Point, WaterWorld
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDE, HIGH = 50, 21
+"""Letters of a text: a line is about twice as high as a letter is wide."""
+SIDE, GAP, LINE, PANEL = 390, 10, 22, 276
+"""Pixels of the box, around things, of a line of text, and of the machine beside the box."""
+MAX_FRAMES = 400
+ARROW = 1.5
+"""How far arrows reach: where a ball will be after ten times as many steps."""
+_FINE = 2  # painted at twice the size, so that lines are smooth
+_GREY, _DARK, _WHITE = (150, 150, 150), (40, 40, 40), (255, 255, 255)
+
+
+def draw_water(
+    world: WaterWorld, problem: WaterProblem | None = None, actions: Sequence[int] = (), width: float | None = None
+) -> Figure:
+    """Draw a world as an episode begins, and the path that actions lead along; arrows show where balls go.
+
+    Parameters
+    ----------
+    world : WaterWorld
+        The world.
+    problem : WaterProblem, optional
+        The world with a machine, for actions to be followed in.
+    actions : sequence of int
+        What the agent does.
+    width : float, optional
+        Width of the figure in inches: 1 to 40.
+    """
+    check_number("width", 4.5 if width is None else width, 1, 40)
+    side = 4.5 if width is None else width
+    with style():
+        figure = new_figure(side, side + 0.3)
+        axis = figure.subplots()
+        figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=1 - 0.35 / (side + 0.3))
+        axis.set(xlim=(0, world.side), ylim=(0, world.side), aspect="equal", xticks=[], yticks=[])
+        axis.spines[:].set_visible(True)
+        title = printable(world.source.strip("<>"))
+        if problem is not None and len(actions):
+            walk = problem.walk(actions)
+            _draw_path(axis, problem, walk, side)
+            how = "completed" if walk.outcome == SUCCESS else "not completed"
+            title += f": {how} in {len(walk.rewards)} steps"
+        for ball in world.balls:
+            _draw_ball(axis, world, ball.colour, ball.position, ball.velocity, side)
+        _draw_disc(axis, world.agent, world.radius, "0.15", "0.15")
+        axis.set_title(title, pad=4, parse_math=False)
+    return figure
+
+
+def _draw_disc(axis: Axes, at: Point, radius: float, edge: str, face: str) -> None:
+    from matplotlib.patches import Circle
+
+    axis.add_patch(Circle(at, radius, facecolor=face, edgecolor=edge, linewidth=1.4, zorder=3))
+
+
+def _draw_ball(axis: Axes, world: WaterWorld, colour: str, at: Point, velocity: Point, side: float) -> None:
+    shade = object_colour(COLOURS.index(colour))
+    end = at[0] + ARROW * velocity[0], at[1] + ARROW * velocity[1]
+    axis.annotate(
+        "", end, at, arrowprops={"arrowstyle": "-|>", "color": shade, "linewidth": 1.2, "shrinkA": 0}, zorder=2
+    )
+    _draw_disc(axis, at, world.radius, shade, "white")
+    size = max(5.0, 2.2 * side)
+    axis.text(*at, colour, color=ink(shade), fontsize=size, fontweight="bold", ha="center", va="center", zorder=4)
+
+
+def _draw_path(axis: Axes, problem: WaterProblem, walk: WaterWalk, side: float) -> None:
+    """Draw the agent's path, and where it touched what it was to touch: balls have moved since the beginning."""
+    path = np.array(problem.positions(walk.states))
+    axis.plot(*path.T, color=PATH_COLOUR, linewidth=1.6, marker=".", markersize=3.5, zorder=2.5)
+    for step, label in enumerate(walk.labels, start=1):
+        if walk.states[step, 2] != walk.states[step - 1, 2]:
+            axis.annotate(
+                f"{label} {step}", path[step], (4, 5), textcoords="offset points", fontsize=max(5.0, 1.8 * side),
+                color="0.15", zorder=5, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "0.7", "lw": 0.6},
+            )  # fmt: skip
+            axis.plot(*path[step], "o", color=PATH_COLOUR, markersize=5, zorder=5)
+
+
+def show_water(problem: WaterProblem, state: Array, t: int) -> str:
+    """Return a world as text after t moves: the agent as @, balls as letters, one row of letters for twenty units."""
+    rows = [[" "] * WIDE for _ in range(HIGH)]
+    side = problem.world.side
+
+    def put(x: float, y: float, letter: str) -> None:
+        column, row = int(x / side * WIDE), int((1 - y / side) * HIGH)
+        rows[min(max(row, 0), HIGH - 1)][min(max(column, 0), WIDE - 1)] = letter
+
+    for ball, (x, y, _, _) in zip(problem.world.balls, problem.physics.balls[t].tolist(), strict=True):
+        put(x, y, ball.colour)
+    put(float(problem.physics.x[state[0], 0]), float(problem.physics.y[state[1], 0]), "@")
+    line = f"+{'-' * WIDE}+\n"
+    return line + "".join(f"|{''.join(row)}|\n" for row in rows) + line
+
+
+def save_water_episode(problem: WaterProblem, actions: Sequence[int], out: Path, milliseconds: int = 90) -> None:
+    """Write an episode as an animated GIF, a frame per step, the machine beside it.
+
+    Raises
+    ------
+    ConfigError
+        When Pillow is missing or the file cannot be written.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
+    walk, machine = problem.walk(actions[: MAX_FRAMES - 1]), problem.machines[0]
+    room = SIDE - 2 * LINE
+    graph, total, frames = GraphImage(machine, PANEL, room, _FINE), 0.0, []
+    names = [name for _, name in problem.states]
+    for t, (_, _, u) in enumerate(walk.states.tolist()):
+        frame = Image.new("RGB", ((SIDE + PANEL + 3 * GAP) * _FINE, (SIDE + 2 * GAP) * _FINE), _WHITE)
+        _paint_box(frame, problem, walk.states[: t + 1], t)
+        ended = u == problem.tables.n_u
+        state = _end(problem, walk) if ended else names[u]
+        wide, high = graph.size
+        graph.paint(frame, (SIDE + 2 * GAP + (PANEL - wide) / 2, GAP + (room - high) / 2), printable(state))
+        total += float(walk.rewards[t - 1]) if t else 0.0
+        label = walk.labels[t - 1] if t else ""
+        _write(frame, (f"step {t}     label {label or '-'}     reward {total:.6g}", state if ended else ""))
+        frames.append(frame.resize((frame.width // _FINE, frame.height // _FINE), Image.Resampling.BOX))
+    save_frames(frames, out, [milliseconds] * (len(frames) - 1) + [20 * milliseconds])
+
+
+def _end(problem: WaterProblem, walk: WaterWalk) -> str:
+    """Return the name of the terminal that a walk ended in."""
+    machine = problem.machines[0]
+    ends = machine.success if walk.outcome == SUCCESS else machine.failure
+    return ends[0] if ends else "failed"
+
+
+def _paint_box(frame: Any, problem: WaterProblem, states: Array, t: int) -> None:
+    """Paint the box, the agent's trail, balls and agent."""
+    from PIL import ImageDraw, ImageFont
+
+    pen, world = ImageDraw.Draw(frame), problem.world
+    scale, font = SIDE * _FINE / world.side, ImageFont.load_default(size=15 * _FINE)
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return GAP * _FINE + x * scale, (GAP + SIDE) * _FINE - y * scale
+
+    def disc(x: float, y: float) -> tuple[float, float, float, float]:
+        column, row = at(x, y)
+        reach = world.radius * scale
+        return column - reach, row - reach, column + reach, row + reach
+
+    pen.rectangle((*at(0, world.side), *at(world.side, 0)), outline=_GREY, width=_FINE)
+    trail = [at(*point) for point in problem.positions(states)]
+    if len(trail) > 1:
+        pen.line(trail, fill=PATH_COLOUR, width=2 * _FINE, joint="curve")
+    for ball, (x, y, _, _) in zip(world.balls, problem.physics.balls[t].tolist(), strict=True):
+        colour = object_colour(COLOURS.index(ball.colour))
+        pen.ellipse(disc(x, y), fill=_WHITE, outline=colour, width=3 * _FINE)
+        pen.text(at(x, y), ball.colour, fill=_DARK, font=font, anchor="mm")
+    pen.ellipse(disc(*problem.positions(states[-1:])[0]), fill=_DARK)
+
+
+def _write(frame: Any, lines: Sequence[str]) -> None:
+    from PIL import ImageDraw, ImageFont
+
+    pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
+    for row, text in enumerate(lines):
+        y = SIDE + GAP - LINE * (len(lines) - row - 0.5)
+        pen.text(((SIDE + 2 * GAP + PANEL / 2) * _FINE, y * _FINE), printable(text), fill=_DARK, font=font, anchor="mm")
+
+
+def draw_gaps(gaps: Sequence[tuple[str, str, float, float, float]]) -> Figure:
+    """Draw differences with their intervals: rows of (panel, name, mean, low, high), a panel beside the other."""
+    panels = list(dict.fromkeys(row[0] for row in gaps))
+    names = list(dict.fromkeys(row[1] for row in gaps))
+    with style():
+        figure = new_figure(3.2 * len(panels) + 0.6, 0.28 * len(names) + 0.9)
+        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        for axis, panel in zip(axes, panels, strict=True):
+            for _, name, mean, low, high in (row for row in gaps if row[0] == panel):
+                k, sure = len(names) - 1 - names.index(name), low > 0 or high < 0
+                colour = PATH_COLOUR if sure else "0.5"
+                axis.plot([low, high], [k, k], color=colour, linewidth=2)
+                axis.plot(mean, k, "o", color=colour, markersize=4.5)
+            axis.axvline(0, color="0.3", linewidth=0.8)
+            axis.set_yticks(range(len(names)), [printable(name) for name in reversed(names)])
+            axis.set_title(printable(panel), parse_math=False)
+            axis.set_xlabel("difference of the mean score")
+        figure.tight_layout()
+    return figure

@@ -1,0 +1,362 @@
+"""The cells and moves of a world, numbered, and what machines can read of them: propositions and distances.
+
+The cells and moves of a map: objects, and distances in a straight line or around walls.
+
+The cells and moves of a `TableWorld`: its own numbers, its labels, and steps along its moves as distances.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_choice
+from fastrm.errors import ConfigError, did_you_mean, shown
+from fastrm.kernels.contracts import FAR
+from fastrm.kernels.exact import distances
+from fastrm.worlds import (
+    ACTIONS,
+    WALL,
+    Cell,
+    GridMap,
+    TableWorld,
+    check_layout_of,
+    flat_offsets,
+    is_object,
+    split_object,
+)
+
+ANYWHERE = "anywhere"
+Start = str | int | Cell | Sequence[Cell] | Sequence[int] | None
+"""Where episodes begin: in one of the cells that a map marks, "anywhere" on its floor, or in cells given instead; cells
+of a world without a layout are numbers."""
+Metric = Literal["manhattan", "geodesic"]
+METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
+
+
+@dataclass(frozen=True)
+class Terrain(ABC):
+    """What every world is to a problem: numbered cells, the moves between them, and what can be read of them."""
+
+    world: GridMap | TableWorld
+    """Where it came from."""
+    metric: Metric
+    cells: Array
+    """int32 [n_s, 2]: row and column of every cell; [n_s, 1], its number, in worlds without a layout."""
+    next_s: Array
+    """uint32 [n_s, n_a]: where an action leads."""
+    starts: Array
+    """uint32 [n_starts]: numbers of the start cells."""
+
+    @property
+    def source(self) -> str:
+        """Where the world came from, for messages."""
+        return self.world.source
+
+    @property
+    @abstractmethod
+    def grid(self) -> GridMap:
+        """The map that pictures show."""
+
+    @property
+    @abstractmethod
+    def actions(self) -> tuple[str, ...]:
+        """Names of the actions."""
+
+    @property
+    @abstractmethod
+    def propositions(self) -> tuple[str, ...]:
+        """Names of all that may hold after a move, where it is not one of several objects of a type."""
+
+    @abstractmethod
+    def holds(self, name: str) -> Array:
+        """Mark the cells, ``[n_s]``, that a proposition holds after a move into, or the moves, ``[n_s, n_a]``."""
+
+    @abstractmethod
+    def offers(self, name: str) -> str:
+        """Say what there is instead of a proposition that cannot hold."""
+
+    @abstractmethod
+    def is_measurable(self, function: str, name: str) -> bool:
+        """Say whether there is such a feature, and a number for it in every cell."""
+
+    @abstractmethod
+    def distance(self, name: str) -> Array:
+        """Return the distance from every cell to the nearest place where a proposition holds."""
+
+    @abstractmethod
+    def closer_any(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
+
+    def why_walled_in(self) -> str:
+        """Say that the start leads nowhere; nothing where it does not."""
+        return ""
+
+    def closer(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring the nearest object of a type closer."""
+        return self.mark_closer([self.distance(name)])
+
+    def mark_closer(self, measured: Iterable[Array]) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring down at least one of some distances."""
+        marks = np.zeros(self.next_s.shape, dtype=np.uint8)
+        for distance in measured:
+            distances.mark_closer(self.next_s, distance, marks)
+        return marks
+
+    def reachable(self, name: str) -> bool:
+        """Say whether some move can make a proposition true."""
+        return bool(self.holds(name).any())
+
+    @abstractmethod
+    def labels(self, s: int, a: int) -> tuple[str, ...]:
+        """Return what holds after a move."""
+
+    def cells_of(self, numbers: Sequence[int] | Array) -> tuple[Cell, ...]:
+        """Return rows and columns of numbered cells."""
+        return tuple((row, column) for row, column in self.cells[numbers].tolist())
+
+
+@dataclass(frozen=True)
+class GridTerrain(Terrain):
+    """The cells of a map that can be reached from the start, numbered in reading order."""
+
+    @property
+    def grid(self) -> GridMap:
+        """The map."""
+        assert isinstance(self.world, GridMap)
+        return self.world
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the four actions."""
+        return ACTIONS
+
+    @property
+    def propositions(self) -> tuple[str, ...]:
+        """The types of objects."""
+        return tuple(self.grid.objects)
+
+    @classmethod
+    def survey(cls, grid: GridMap, metric: Metric = "manhattan", start: Start = None) -> GridTerrain:
+        """Number the cells of a map and tabulate its moves."""
+        check_choice("metric", metric, METRICS)
+        begin = np.array(_start_cells(grid, start))
+        passable = grid.passable()
+        height, width = grid.size
+        here = np.arange(height * width, dtype=np.uint32).reshape(height, width, 1)
+        offsets = np.array(flat_offsets(width))
+        everywhere = np.where(passable, here + offsets, here).astype(np.uint32).reshape(-1, len(offsets))
+        begin = np.unique(begin[:, 0] * width + begin[:, 1]).astype(np.uint32)
+        distance = np.empty(height * width, dtype=np.int32)
+        distances.flood(everywhere, begin, distance, np.empty(height * width, np.uint32))
+        reached = np.flatnonzero(distance != FAR)
+        number = np.zeros(height * width, dtype=np.uint32)
+        number[reached] = np.arange(reached.size, dtype=np.uint32)
+        cells = np.stack(np.divmod(reached, width), axis=1).astype(np.int32)
+        if start == ANYWHERE:
+            begin = reached[~np.isin(grid.tiles.reshape(-1)[reached], [ord(letter) for letter in grid.objects])]
+        return cls(grid, metric, cells, number[everywhere[reached]], number[begin])
+
+    def objects(self, name: str) -> tuple[Cell, ...]:
+        """Return the cells of a type of objects, or of its k-th object in reading order: ``a``, ``a1``, ``a2``."""
+        letter, number = split_object(name)
+        cells = self.grid.objects.get(letter, ())
+        return cells if number is None else cells[number - 1 : number]
+
+    def holds(self, name: str) -> Array:
+        """Mark the cells, ``[n_s]``, with an object of a type."""
+        marks = np.zeros(self.grid.size, dtype=np.bool_)
+        for cell in self.objects(name):
+            marks[cell] = True
+        rows, columns = self.cells.T
+        here: Array = marks[rows, columns]
+        return here
+
+    def labels(self, s: int, a: int) -> tuple[str, ...]:
+        """Return the object that a move leads onto."""
+        row, column = self.cells[self.next_s[s, a]].tolist()
+        tile = self.grid.rows[row][column]
+        return (tile,) if is_object(tile) else ()
+
+    def offers(self, name: str) -> str:
+        """Say what there is instead of objects that cannot be reached."""
+        objects = self.grid.objects
+        if self.objects(name):
+            return (
+                self.why_walled_in()
+                or f"walls cut every {name} of this map off from {'the' if len(self.starts) == 1 else 'a'} start"
+            )
+        if name[:1] in objects and name[1:].isdigit():
+            return f"this map has {len(objects[name[0]])} {name[0]}"
+        return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
+
+    def why_walled_in(self) -> str:
+        """Say that walls or fences around the start leave no object within reach; nothing where they do not."""
+        if not self.grid.objects or any(map(self.reachable, self.grid.objects)):
+            return ""
+        count = len(self.cells)
+        reach = "no move leaves it" if count == 1 else f"only {count} cells can be reached, and no object"
+        row, column = self.grid.start
+        return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
+
+    def is_measurable(self, function: str, name: str) -> bool:
+        """Say whether the map has such objects and, where distances go around walls, ways to them from everywhere."""
+        if self.metric == "geodesic":
+            return self.reachable(name) and bool((self.distance(name) < FAR).all())
+        return bool(self.objects(name))
+
+    def distance(self, name: str, only: int | None = None) -> Array:
+        """Return the distance from every cell to the nearest object of a type, or to the one object `only`."""
+        objects = np.array(self.objects(name), dtype=np.int32)
+        targets = objects if only is None else objects[only : only + 1]
+        distance = np.empty(len(self.cells), dtype=np.int32)
+        rows, columns = (np.ascontiguousarray(axis) for axis in self.cells.T)
+        if self.metric == "manhattan":
+            distances.manhattan(rows, columns, targets[:, 0].copy(), targets[:, 1].copy(), distance)
+            return distance
+        width = self.grid.size[1]
+        keys = self.cells[:, 0] * width + self.cells[:, 1]
+        wanted = targets[:, 0] * width + targets[:, 1]
+        sources = np.searchsorted(keys, wanted[np.isin(wanted, keys)]).astype(np.uint32)
+        distances.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
+        return distance
+
+    def closer_any(self, name: str) -> Array:
+        """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
+        return self.mark_closer(self.distance(name, only) for only in range(len(self.objects(name))))
+
+
+def _start_cells(grid: GridMap, start: Start) -> Sequence[Cell]:
+    """Return the cells that ways are searched from, those of the map where episodes begin anywhere."""
+    if start is None or start == ANYWHERE:
+        return grid.starts
+    cells: Any = [start] if isinstance(start, tuple) and len(start) == 2 and isinstance(start[0], int) else start
+    if not isinstance(cells, list | tuple) or not cells:
+        raise ConfigError(f"start={shown(start)}: must be 'anywhere', a cell such as (1, 2), or a list of cells")
+    floor = grid.tiles != ord(WALL)
+    for cell in cells:
+        is_cell = isinstance(cell, tuple | list) and len(cell) == 2 and all(isinstance(k, int) for k in cell)
+        if not is_cell or not all(0 <= k < side for k, side in zip(cell, grid.size, strict=True)) or not floor[*cell]:
+            raise ConfigError(f"start={shown(cell)}: is no floor cell of {grid.source}; give row and column of one")
+    return [(row, column) for row, column in cells]
+
+
+@dataclass(frozen=True)
+class TableTerrain(Terrain):
+    """All cells of a world, whether they can be reached or not, by their own numbers."""
+
+    @classmethod
+    def survey(cls, world: TableWorld, start: Start = None) -> TableTerrain:
+        """Take over the tables of a world; distances are steps, whatever the metric of maps.
+
+        `start` replaces the world's own: "anywhere" for every cell, or cells as `Problem.starts` gives them.
+        """
+        cells = np.arange(world.n_cells)[:, None] if world.layout is None else np.array(world.layout.floor)
+        starts = world.starts if start is None else _starts(world, start)
+        return cls(world, "geodesic", cells.astype(np.int32), world.next_s, starts)
+
+    @property
+    def table(self) -> TableWorld:
+        """The world."""
+        assert isinstance(self.world, TableWorld)
+        return self.world
+
+    @property
+    def grid(self) -> GridMap:
+        """The map that its cells are laid out on."""
+        return check_layout_of(self.world)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the actions."""
+        return self.table.names
+
+    @property
+    def propositions(self) -> tuple[str, ...]:
+        """The labels."""
+        return tuple(self.table.marks)
+
+    def cells_of(self, numbers: Sequence[int] | Array) -> tuple[Cell, ...]:
+        """Return rows and columns of numbered cells, or the numbers themselves where there is no layout."""
+        if self.table.layout is None:
+            return cast("tuple[Cell, ...]", tuple(map(int, numbers)))
+        return super().cells_of(numbers)
+
+    def holds(self, name: str) -> Array:
+        """Mark the cells or moves with a label, none for a name that is no label."""
+        marks = self.table.marks
+        return marks[name] if name in marks else np.zeros(len(self.cells), dtype=np.bool_)
+
+    def labels(self, s: int, a: int) -> tuple[str, ...]:
+        """Return what holds after a move."""
+        there, marks = self.next_s[s, a], self.table.marks
+        return tuple(name for name, held in marks.items() if (held[there] if held.ndim == 1 else held[s, a]))
+
+    def offers(self, name: str) -> str:
+        """Say what there is instead of a label."""
+        labels = self.propositions
+        return f"this world offers {', '.join(labels) or 'no labels'}{did_you_mean(name, labels)}"
+
+    def is_measurable(self, function: str, name: str) -> bool:
+        """Say whether there is such a feature or label."""
+        return name in self.table.features or name in self.table.marks
+
+    def distance(self, name: str) -> Array:
+        """Return a feature of the world, or the fewest steps from every cell until a label holds, 0 where it does."""
+        if name in self.table.features:
+            return self.table.features[name]
+        marks = self.holds(name)
+        by_cell = marks.ndim == 1
+        return self._steps_until(np.flatnonzero(marks if by_cell else marks.any(axis=1)), 0 if by_cell else 1)
+
+    def closer_any(self, name: str) -> Array:
+        """Mark the moves that bring a feature down, or at least one of the cells where a label holds closer."""
+        marks = self.holds(name)
+        if name in self.table.features or marks.ndim > 1:
+            return self.closer(name)
+        return self.mark_closer(self._steps_until(cell, 0) for cell in np.argwhere(marks))
+
+    def _steps_until(self, frontier: Array, steps: int) -> Array:
+        """Return the fewest steps from every cell, so many from those of `frontier`.
+
+        Where no way leads, which on a map cannot be, they count as the number of cells, more than any way has.
+        """
+        n_a = self.next_s.shape[1]
+        moves, first = self._moves_into
+        distance = np.full(len(self.cells), FAR, dtype=np.int32)
+        while frontier.size:
+            distance[frontier] = steps
+            before = np.unique(np.concatenate([moves[first[s] : first[s + 1]] // n_a for s in frontier.tolist()]))
+            frontier, steps = before[distance[before] == FAR], steps + 1
+        return np.where(distance == FAR, len(distance), distance).astype(np.int32)
+
+    @cached_property
+    def _moves_into(self) -> tuple[Array, Array]:
+        """All moves, sorted by where they lead, and where those into each cell begin."""
+        moves = np.argsort(self.next_s, axis=None, kind="stable")
+        return moves, np.searchsorted(self.next_s.reshape(-1)[moves], np.arange(len(self.cells) + 1))
+
+
+def _starts(world: TableWorld, start: object) -> Array:
+    """Return the numbers of cells: "anywhere", numbers, or where there is a layout rows and columns."""
+    if world.layout is None or isinstance(start, str | int):
+        return world.read_starts(start)
+    cells = [start] if isinstance(start, tuple) and len(start) == 2 and isinstance(start[0], int) else start
+    if not isinstance(cells, list | tuple) or not cells:
+        raise ConfigError(f"start={shown(start)}: must be 'anywhere', a cell such as (1, 2), or a list of cells")
+    number = {cell: s for s, cell in enumerate(world.layout.floor)}
+    found = []
+    for cell in cells:
+        try:
+            found.append(number[tuple(cell)])
+        except (KeyError, TypeError):
+            raise ConfigError(
+                f"start={shown(cell)}: is no floor cell of {world.source}; give row and column of one"
+            ) from None
+    return np.unique(found).astype(np.uint32)

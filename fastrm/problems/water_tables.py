@@ -1,0 +1,491 @@
+"""A water world as look-up tables: the states of each axis of the agent, and the balls at every time.
+
+Both axes move alike, and independently: (position, velocity) -> pushed or not -> (position, velocity). From one start
+only some 2 500 such pairs can be reached, as exact floats. They are numbered in the order in which they are first
+reached, so that after t moves the agent is at one of the first `within[t]`.
+
+Rewards that read distances, as words for a small stack machine, with bounds on what they pay.
+
+Machines on Water world as look-up tables over events.
+
+An event is what guards can tell apart: the colours of a label, 64 sets of them, and beside them a class for every
+feature that some guard reads. A feature has a class for each number it is compared with, and one for each gap between
+them. Rewards that are no numbers are written as short programs for the kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.errors import MachineError, MapError, did_you_mean, place
+from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
+from fastrm.kernels.worlds.water import (
+    ADD,
+    CLOSER,
+    CONSTANT,
+    DISTANCE,
+    DISTANCE_BEFORE,
+    DIVIDE,
+    LARGEST,
+    LEAST,
+    MINUS_READ,
+    MULTIPLY,
+    NUMBER,
+    READ,
+    STACK,
+    SUBTRACT,
+    Machines,
+    WaterTables,
+)
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import (
+    Binary,
+    Chain,
+    Edge,
+    Expression,
+    Feature,
+    Guard,
+    Otherwise,
+    Proposition,
+    Unary,
+    constant,
+    describe,
+    evaluate,
+    leaves,
+    write,
+)
+from fastrm.worlds import COLOURS, FASTEST, PACE, PUSH, WATER_LIMIT, WaterWorld
+
+MAX_STATES = 1 << 16
+
+State = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The states of one axis."""
+
+    states: Array
+    """float64 [n, 2]: position and velocity."""
+    next: Array
+    """uint16 [n, 3]: the state after a push backwards, none, a push forwards."""
+    within: Array
+    """int64 [limit + 1]: how many states can be reached by then, the first of all."""
+    carried: tuple[int, int, int]
+    """The states of an agent that stands at the start with the velocity of a push backwards, of none, forwards."""
+
+
+def move(position: float, velocity: float, side: float, radius: float) -> State:
+    """Return position and velocity of a disc after a step along one axis."""
+    position = position + PACE * velocity
+    if position - radius < 0:
+        return radius, -velocity
+    if position + radius > side:
+        return side - radius, -velocity
+    return position, velocity
+
+
+def survey_axis(position: float, velocity: float, side: float, radius: float, source: str) -> Axis:
+    """Find all states of an axis that can be reached from a start, or from there with the velocity of one push.
+
+    Raises
+    ------
+    MapError
+        When there are too many.
+    """
+
+    def push(speed: float, direction: int) -> float:
+        return max(-FASTEST, min(FASTEST, speed + PUSH * direction)) + 0.0
+
+    number: dict[State, int] = {}
+    following: list[tuple[State, State, State]] = []
+    within: list[int] = []
+    for roots in ([(position, velocity)], [(position, push(velocity, k)) for k in (-1, 1)]):
+        frontier = [root for root in roots if root not in number]
+        while frontier:
+            for state in frontier:
+                number.setdefault(state, len(number))
+            found: dict[State, None] = {}
+            for x, speed in frontier:
+                one, two, three = (_plain(move(x, push(speed, direction), side, radius)) for direction in (-1, 0, 1))
+                following.append((one, two, three))
+                found |= dict.fromkeys(state for state in (one, two, three) if state not in number)
+            if roots[0] == (position, velocity) and len(roots) == 1:
+                within.append(len(number))
+            frontier = list(found)
+            if len(number) > MAX_STATES - 4:
+                raise MapError(f"{source}: the agent can be in more than {MAX_STATES} states; take a smaller box")
+        within += [len(number)] * (WATER_LIMIT + 1 - len(within)) if len(roots) == 1 else []
+    table = np.array([[number[state] for state in row] for row in following], dtype=np.uint16)
+    back, forth = number[position, push(velocity, -1)], number[position, push(velocity, 1)]
+    at_start = (back, number[position, velocity], forth)
+    return Axis(np.array(list(number)), table, np.array(within[: WATER_LIMIT + 1], dtype=np.int64), at_start)
+
+
+def _plain(state: State) -> State:
+    """Return a state without a negative zero, which would count as another one when written out."""
+    return state[0], state[1] + 0.0
+
+
+def ball_track(world: WaterWorld) -> Array:
+    """Return x, y and velocities, float64 [limit + 1, balls, 4], of all balls after every move."""
+    track = np.empty((WATER_LIMIT + 1, len(world.balls), 4))
+    for b, ball in enumerate(world.balls):
+        (x, y), (vx, vy) = ball.position, ball.velocity
+        for t in range(WATER_LIMIT + 1):
+            track[t, b] = x, y, vx, vy
+            x, vx = move(x, vx, world.side, world.radius)
+            y, vy = move(y, vy, world.side, world.radius)
+    return track
+
+
+def tabulate_physics(world: WaterWorld, delayed: bool) -> tuple[WaterTables, Axis, Axis]:
+    """Return the tables of a world, and its axes."""
+    axes = [survey_axis(world.agent[k], world.velocity[k], world.side, world.radius, world.source) for k in (0, 1)]
+    track, touch = ball_track(world), 2 * world.radius
+    near = []
+    for k, axis in enumerate(axes):
+        close = np.zeros((len(track), len(axis.states)), dtype=np.uint16)
+        for b in range(len(world.balls)):
+            gap = track[:, b, k, None] - axis.states[None, :, 0]
+            close |= (gap * gap <= touch * touch).astype(np.uint16) << np.uint16(b)
+        near.append(close)
+    colour = np.array([COLOURS.index(ball.colour) for ball in world.balls], dtype=np.uint8)
+    sets = np.arange(1 << len(colour))
+    colours = np.zeros(len(sets), dtype=np.uint8)
+    for b, number in enumerate(colour.tolist()):
+        colours |= ((sets >> b & 1) << number).astype(np.uint8)
+    physics = WaterTables(
+        next_x=axes[0].next, next_y=axes[1].next, x=axes[0].states, y=axes[1].states, near_x=near[0], near_y=near[1],
+        balls=track, colour=colour, colours=colours, reach=touch * touch, touch=touch, delayed=delayed,
+        start=np.array([axes[0].carried[1], axes[1].carried[1]]),
+    )  # fmt: skip
+    for array in physics:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return physics, axes[0], axes[1]
+
+
+_WORDS = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "min": LEAST, "max": LARGEST}
+
+Word = tuple[int, float]
+
+
+class Programs:
+    """Rewards in words, equal ones once."""
+
+    def __init__(self, features: Sequence[Feature], side: float) -> None:
+        self.features, self.farthest = list(features), side * math.sqrt(2.0)
+        self.known: dict[Expression, int] = {}
+        self.code: list[list[Word]] = []
+
+    def add(self, reward: Expression, at: str) -> int:
+        """Return the number of a reward.
+
+        Raises
+        ------
+        MachineError
+            When it divides by a distance, may not be finite, or is too deep.
+        """
+        if reward not in self.known:
+            self.check(reward, at)
+            words = list(self._words(reward, at))
+            height = top = 0
+            for word, _ in words:
+                top += 1 if word in (NUMBER, READ) else -1
+                height = max(height, top)
+            if height > STACK:
+                raise MachineError(f"{at}the reward {write(reward)[:60]}... is too deep; write it more simply")
+            self.known[reward] = len(self.code)
+            self.code.append(words)
+        return self.known[reward]
+
+    def check(self, reward: Expression, at: str) -> None:
+        """Refuse a reward that may not be finite."""
+        low, high = reward_bounds(reward, self.farthest, at)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise MachineError(f"{at}the reward {write(reward)} may not be finite; make its numbers smaller")
+
+    def _words(self, node: Expression, at: str) -> list[Word]:
+        if (value := constant(node)) is not None:
+            return [(NUMBER, value)]
+        match node:
+            case Feature():
+                return [(READ, float(self.features.index(node)))]
+            case Unary("-", operand):
+                return [(NUMBER, 0.0), *self._words(operand, at), (SUBTRACT, 0.0)]
+            case Binary(sign, left, right) if sign in _WORDS:
+                return [*self._words(left, at), *self._words(right, at), (_WORDS[sign], 0.0)]
+            case Chain(sign, operands) if sign in _WORDS:
+                words = self._words(operands[0], at)
+                for operand in operands[1:]:
+                    words += [*self._words(operand, at), (_WORDS[sign], 0.0)]
+                return words
+        raise MachineError(f"{at}the reward {write(node)} is not a number on Water world")
+
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Return where each reward begins, the words, and their numbers."""
+        first = np.cumsum([0, *map(len, self.code)]).astype(np.int64)
+        words = [word for code in self.code for word in code]
+        return first, np.array([w for w, _ in words], dtype=np.int64), np.array([n for _, n in words], dtype=np.float64)
+
+
+def reward_bounds(node: Expression, farthest: float, at: str = "") -> tuple[float, float]:
+    """Return the least and the most that a reward can pay, distances being at most `farthest`."""
+    if (value := constant(node)) is not None:
+        return value, value
+    match node:
+        case Feature():
+            return 0.0, farthest
+        case Unary("-", operand):
+            low, high = reward_bounds(operand, farthest, at)
+            return -high, -low
+        case Binary("/", _, right) if not constant(right):
+            raise MachineError(f"{at}the reward {write(node)} divides by what may be 0; divide by a number")
+        case Binary(sign, left, right):
+            one, two = reward_bounds(left, farthest, at), reward_bounds(right, farthest, at)
+            if sign == "/":
+                sign, two = "*", (1.0 / two[0], 1.0 / two[0])
+            if sign == "*":
+                corners = [a * b for a in one for b in two]
+                return min(corners), max(corners)
+            return (one[0] + two[0], one[1] + two[1]) if sign == "+" else (one[0] - two[1], one[1] - two[0])
+        case Chain(sign, operands):
+            lows, highs = zip(*(reward_bounds(operand, farthest, at) for operand in operands), strict=True)
+            fold = min if sign == "min" else max
+            return fold(lows), fold(highs)
+    return -math.inf, math.inf
+
+
+MAX_EVENTS = 1 << 16
+KINDS = {"d": DISTANCE, "d_before": DISTANCE_BEFORE, "closer": CLOSER}
+FELL_OFF = -1
+
+
+@dataclass(frozen=True, eq=False)
+class WaterEvents:
+    """What guards can tell apart of a move."""
+
+    features: tuple[Feature, ...]
+    """All features read, those of guards first."""
+    bounds: tuple[tuple[float, ...], ...]
+    """What each feature of a guard is compared with, ascending; ``closer`` with one half."""
+    columns: dict[Proposition | Feature, Array]
+    """A value per event of every proposition, and of every feature of a guard."""
+    possible: Array
+    """bool [n_e]: can there be such a move?"""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.possible)
+
+    def describe(self, event: int) -> str:
+        """Name an event in a message."""
+        label = [colour for colour in COLOURS if self.columns[Proposition(colour)][event]]
+        parts = [f"the label {', '.join(label)}" if label else "no label"]
+        for feature in self.features[: len(self.bounds)]:
+            value = self.columns[feature][event]
+            parts.append(("" if value else "no ") + write(feature) if feature.function == "closer" else
+                         f"{write(feature)} about {value:g}")  # fmt: skip
+        return f"a move with {' and '.join(parts)}"
+
+
+def find_water_events(machines: Sequence[RewardMachine], world: WaterWorld, delayed: bool) -> WaterEvents:
+    """Collect what machines read, and tabulate it.
+
+    Raises
+    ------
+    MachineError
+        When a machine reads what this world does not have, or compares what cannot be tabulated.
+    """
+    compared: dict[Feature, set[float]] = {}
+    read: dict[Feature, None] = {}
+    for machine in machines:
+        for edge in machine.edges:
+            _check_edge(machine, edge, world)
+            for feature, number in _comparisons(machine, edge, edge.guard):
+                compared.setdefault(feature, set()).add(number)
+            read |= dict.fromkeys(leaf for leaf in leaves(edge.reward) if isinstance(leaf, Feature))
+    features = (*compared, *(feature for feature in read if feature not in compared))
+    bounds = tuple(tuple(sorted(numbers)) for numbers in compared.values())
+    count = 64
+    for numbers in bounds:
+        count *= 2 * len(numbers) + 1
+    if count > MAX_EVENTS:
+        raise MachineError(
+            f"{machines[0].source}: guards tell {count} kinds of moves apart; Water world has room for {MAX_EVENTS}; "
+            "compare fewer distances"
+        )
+    classes = list(product(*(map(_examples, reversed(bounds)))))  # the class of the first feature changes fastest
+    values = np.array([tuple(reversed(values)) for values in classes]).reshape(len(classes), -1)
+    columns: dict[Proposition | Feature, Array] = {}
+    for c, colour in enumerate(COLOURS):
+        columns[Proposition(colour)] = np.tile(np.arange(64) >> c & 1 != 0, len(classes))
+    possible = np.ones(count, dtype=np.bool_)
+    for f, feature in enumerate(compared):
+        column = np.repeat(values[:, f], 64)
+        columns[feature] = column > 0.5 if feature.function == "closer" else column
+        possible &= (column >= 0) if feature.function != "closer" else (column != 0.5)
+        if feature.function == "d" and not delayed:  # a ball is touched where it is seen
+            possible &= ~(columns[Proposition(feature.name)] & (column > 0))
+    return WaterEvents(features, bounds, columns, possible)
+
+
+def _examples(numbers: tuple[float, ...]) -> list[float]:
+    """Return a value of every class: below the first number, the number itself, above it, and so on.
+
+    It is 0 where the class holds 0, so that a class of distances whose example is negative cannot occur, and one whose
+    example is not 0 does not hold the distance of a ball that is touched.
+    """
+    found = [0.0 if numbers[0] > 0 else numbers[0] - 1.0]
+    for one, two in zip(numbers, (*numbers[1:], max(numbers[-1], 0.0) + 2.0), strict=True):
+        found += [one, 0.0 if one < 0 < two else (one + two) / 2]
+    return found
+
+
+def _check_edge(machine: RewardMachine, edge: Edge, world: WaterWorld) -> None:
+    present = sorted({ball.colour for ball in world.balls})
+    for leaf in (*leaves(edge.guard), *leaves(edge.reward)):
+        where = f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses {write(leaf)}"
+        if isinstance(leaf, Feature) and leaf.function not in KINDS:
+            raise MachineError(f"{where}; Water world has d(x), d_before(x) and closer(x) only")
+        if leaf.name not in present:
+            near = did_you_mean(leaf.name, present)
+            raise MachineError(f"{where}; this world has balls of the colours {', '.join(present)}{near}")
+
+
+def _comparisons(machine: RewardMachine, edge: Edge, guard: Guard) -> Iterable[tuple[Feature, float]]:
+    """Yield the features of a guard and what each is compared with."""
+    match guard:
+        case Feature():
+            yield guard, 0.5
+        case Unary(_, operand):
+            yield from _comparisons(machine, edge, operand)
+        case Chain(_, operands):
+            for operand in operands:
+                yield from _comparisons(machine, edge, operand)
+        case Binary(_, Feature() as feature, number) | Binary(_, number, Feature() as feature) if (
+            bound := constant(number)
+        ) is not None:
+            yield feature, float(bound)
+        case Binary():
+            raise MachineError(
+                f"{place(machine.source, edge.line)}edge {describe(edge)} compares {write(guard)}; on Water world a "
+                "guard compares one distance with a number"
+            )
+
+
+class WaterEvaluator:
+    """Evaluates machines on all events; states of all machines lie side by side."""
+
+    def __init__(self, machines: Sequence[RewardMachine], events: WaterEvents, falls_off: bool, side: float) -> None:
+        self.machines, self.events, self.falls_off = machines, events, falls_off
+        self.programs = Programs(events.features, side)
+        self.states = tuple((i, name) for i, m in enumerate(machines) for name in m.states)
+        n_u = len(self.states)
+        shape = events.count, n_u
+        self.delta = np.full(shape, n_u, dtype=np.uint32)
+        self.outcome = np.zeros(shape, dtype=np.uint8)
+        self.reward = np.zeros(shape)
+        self.words, self.reads = np.full(shape, CONSTANT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+        self.ending = np.zeros(shape, dtype=np.int16)
+
+    def run(self, seen_colours: int = len(COLOURS)) -> Machines:
+        """Fill in and return the tables of all machines."""
+        for u, (i, name) in enumerate(self.states):
+            edges = [edge for edge in self.machines[i].edges if edge.source == name]
+            self._run_state(self.machines[i], u, edges)
+        n_u, features = len(self.states), self.events.features
+        image = np.zeros((self.events.count, n_u + 1), dtype=np.uint8)
+        np.put_along_axis(image, self.delta.astype(np.int64), 1, axis=1)
+        strides = np.cumprod([64, *(2 * len(numbers) + 1 for numbers in self.events.bounds)]).tolist()
+        width = max((len(numbers) for numbers in self.events.bounds), default=0)
+        bounds = np.full((len(features), width), np.inf)
+        for f, numbers in enumerate(self.events.bounds):
+            bounds[f, : len(numbers)] = numbers
+        rows = [
+            (KINDS[x.function], COLOURS.index(x.name), strides[f] if f < len(self.events.bounds) else 0)
+            for f, x in enumerate(features)
+        ]
+        seen = np.zeros(seen_colours, dtype=np.uint8)
+        seen[[row[1] for row in rows]] = 1
+        first_u = [self.states.index((i, m.start)) for i, m in enumerate(self.machines)]
+        first, word, number = self.programs.arrays()
+        tables = Machines(
+            delta=self.delta, outcome=self.outcome, reward=self.reward, words=self.words, reads=self.reads,
+            image=np.ascontiguousarray(image[:, :n_u]),
+            quiet=(self.delta == np.arange(n_u)).all(axis=1).astype(np.uint8),
+            first_u=np.array(first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
+            bounds=bounds, first=first, word=word, number=number, seen=seen, n_u=n_u,
+        )  # fmt: skip
+        for array in tables:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+        return tables
+
+    def _run_state(self, machine: RewardMachine, u: int, edges: list[Edge]) -> None:
+        taken, default = np.zeros(self.events.count, dtype=np.bool_), None
+        opened: list[tuple[Edge, Array]] = []
+        for edge in edges:
+            if isinstance(edge.guard, Otherwise):
+                default = edge
+                continue
+            holds = np.asarray(evaluate(edge.guard, self.events.columns), dtype=np.bool_)
+            is_open = np.broadcast_to(holds, taken.shape)
+            both = np.flatnonzero(taken & is_open & self.events.possible)
+            if both.size:
+                first = next(other for other, mask in opened if mask[both[0]])
+                raise MachineError(
+                    f"{place(machine.source, edge.line)}in state {edge.source} the edges {describe(first)} and "
+                    f"{describe(edge)} are both open for {self.events.describe(int(both[0]))}; make the guards exclude "
+                    "each other"
+                )
+            opened.append((edge, is_open))
+            taken = taken | is_open
+        if default is not None:
+            opened.append((default, ~taken))
+            taken = np.ones_like(taken)
+        for edge, is_open in opened:
+            self._fill(machine, u, edge, is_open)
+        self._fall_off(machine, u, edges, ~taken)
+
+    def _fill(self, machine: RewardMachine, u: int, edge: Edge, where: Array) -> None:
+        self._pay(u, edge, where, place(machine.source, edge.line))
+        if edge.target in machine.terminals:
+            self.outcome[where, u] = SUCCESS if edge.target in machine.success else FAILURE
+            self.ending[where, u] = 1 + machine.terminals.index(edge.target)
+        else:
+            self.delta[where, u] = self.states.index((self.states[u][0], edge.target))
+            self.outcome[where, u] = LIVE
+
+    def _pay(self, u: int, edge: Edge, where: Array, at: str) -> None:
+        value = constant(edge.reward)
+        if value is not None:
+            self.reward[where, u] = value + 0.0
+            return
+        if (minus := _minus_feature(edge.reward)) is not None:
+            self.words[where, u], self.reads[where, u] = MINUS_READ, self.events.features.index(minus)
+            self.programs.check(edge.reward, at)
+        else:
+            self.words[where, u] = self.programs.add(edge.reward, at)
+
+    def _fall_off(self, machine: RewardMachine, u: int, edges: list[Edge], where: Array) -> None:
+        """End the episode where no edge is open; in the reference it pays what the edge to a terminal pays."""
+        for edge in edges if self.falls_off else ():
+            if edge.target in machine.terminals:
+                self._pay(u, edge, where, place(machine.source, edge.line))
+        self.outcome[where, u], self.ending[where, u] = FAILURE, FELL_OFF
+
+
+def _minus_feature(reward: Expression) -> Feature | None:
+    match reward:
+        case Unary("-", Feature() as feature):
+            return feature
+    return None

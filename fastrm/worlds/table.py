@@ -1,0 +1,406 @@
+"""What holds where in a world of tables: read from lists or mappings, by cell or by move.
+
+Worlds of any shape: a table of where every action leads, and what holds where.
+
+A grid is one such table, with four actions. A `TableWorld` may have 2 to 16, any number of propositions at once, and
+features of its own. Cells are numbered from 0; nothing else is known of them unless a map is given as their layout.
+
+Worlds as text, whether they are maps or tables, and the map that pictures of one show.
+
+Maps by the names people give them: a file, or the recipe of a generated map.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.checks import check_known, refuse_given
+from fastrm.errors import MapError, printable, shown
+from fastrm.textfile import check_path, exists, read_text
+from fastrm.worlds.grid import GridMap
+from fastrm.worlds.layouts import looks_like_recipe, parse_recipe
+from fastrm.worlds.moves import MOST_ACTIONS
+from fastrm.worlds.tiles import START
+
+Labels = Sequence[Any] | Mapping[Any, Any]
+"""What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
+Fault = Callable[[str], MapError]
+"""Makes an error that names the world."""
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
+"""Words of machines, which nothing in a world can be called."""
+
+
+def read_labels(labels: Labels, shape: tuple[int, int], fault: Fault) -> dict[str, Array]:
+    """Return per proposition, in alphabetical order, the cells or moves where it holds; `shape` is [cells, actions]."""
+    if not isinstance(labels, Mapping):
+        if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != shape[0]:
+            raise fault(f"labels: must be one collection of names per cell ({shape[0]}), or a table")
+        labels = dict(_listed(labels, shape[1], fault))
+    by_move = any(isinstance(key, tuple) for key in labels)
+    if by_move and not all(isinstance(key, tuple) for key in labels):
+        one = next(key for key in labels if not isinstance(key, tuple))
+        two = next(key for key in labels if isinstance(key, tuple))
+        raise fault(
+            f"labels: {shown(one)} is a cell and {shown(two)} a cell with an action; name cells everywhere, or pairs "
+            "of cell and action everywhere"
+        )
+    found: dict[str, Array] = {}
+    for key, named in labels.items():
+        place = _place(key, shape if by_move else shape[:1], fault)
+        for name in [named] if isinstance(named, str) else named if isinstance(named, Collection) else [named]:
+            check_name("labels", name, f" at {shown(key)}", "gold", fault)
+            found.setdefault(name, np.zeros(shape if by_move else shape[0], dtype=np.bool_))[place] = True
+    return dict(sorted(found.items()))
+
+
+def check_name(what: str, name: object, where: str, example: str, fault: Fault) -> None:
+    """Refuse what machines cannot read as a name."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise fault(f"{what}: {shown(name)}{where}: must be a name such as {example}")
+    if name in RESERVED:
+        raise fault(f"{what}: {shown(name)}{where}: is a word of machines; choose another name")
+
+
+def _listed(labels: Sequence[Any], n_actions: int, fault: Fault) -> Iterable[tuple[Any, Any]]:
+    """Yield a list of labels as a table; a list in the place of a cell's names has its actions' names."""
+    if not any(isinstance(named, list) for named in labels):
+        yield from enumerate(labels)
+        return
+    for s, row in enumerate(labels):
+        if not isinstance(row, list) or len(row) != n_actions:
+            raise fault(f"labels: cell {s}: must be a list of {n_actions} sets of names, one per action")
+        for a, named in enumerate(row):
+            yield (s, a), named
+
+
+def _place(key: Any, bounds: Sequence[int], fault: Fault) -> Any:
+    """Return where in a table of marks a cell, or a cell and action, is."""
+    numbers = key if isinstance(key, tuple) else (key,)
+    if len(numbers) != len(bounds) or not all(is_below(k, n) for k, n in zip(numbers, bounds, strict=True)):
+        wanted = "a pair of cell and action" if len(bounds) > 1 else "a cell"
+        raise fault(f"labels: {shown(key)}: must be {wanted}, below {' and '.join(map(str, bounds))}")
+    return numbers if len(bounds) > 1 else numbers[0]
+
+
+def is_below(value: object, bound: int) -> bool:
+    """Say whether something is a whole number from 0, below a bound."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < bound)
+
+
+MOST_CELLS = 10_000_000
+MOST_TOLD = 8
+"""Labels that are named one by one."""
+
+
+class TableWorld:
+    r"""A world given by tables.
+
+    Parameters
+    ----------
+    next_s : array of int, [cells, actions]
+        Where every action leads from every cell; 2 to 16 actions.
+    labels : sequence or mapping
+        The propositions that hold after a move: a set of names per cell, for moves *into* it, or a list of sets per
+        cell, one per action, for moves *out of* it. A mapping names only cells, or pairs of cell and action, where
+        something holds. Names are words such as ``gold``, but no words of machines such as ``when``.
+    start : int, sequence of int, or "anywhere"
+        Where episodes begin; of several cells every episode begins in one, each as likely as the others.
+        ``"anywhere"`` means every cell.
+    features : mapping of str to sequence of int
+        A whole number from 0 per cell, which machines read as ``d(name)``; `closer(name)` says that it fell. Without
+        one, ``d(x)`` counts the steps to the nearest cell, or move, where proposition x holds.
+    names : sequence of str, optional
+        Names of the actions, for messages.
+    layout : GridMap, optional
+        A map whose floor cells, in reading order, are the cells of the world; pictures need one.
+    source : str
+        Where the world came from, for messages.
+
+    Raises
+    ------
+    MapError
+        Naming cell and cure when a table has holes, a label is out of reach, or something has the wrong shape.
+
+    Examples
+    --------
+    A ring of five cells on which one can go either way; gold lies on cell 3.
+
+    >>> ring = TableWorld([[(s + 1) % 5, (s - 1) % 5] for s in range(5)], {3: "gold"})
+    >>> ring
+    <TableWorld <table>: 5 cells, 2 actions, gold>
+    >>> import fastrm
+    >>> text = "start u\nsuccess done\nu -> done when gold reward 1\nu -> u otherwise reward 0"
+    >>> fastrm.compile(ring, fastrm.RewardMachine.parse(text)).shortest
+    (2,)
+    """
+
+    def __init__(
+        self,
+        next_s: Any,
+        labels: Labels,
+        start: int | Sequence[int] | str = 0,
+        features: Mapping[str, Sequence[int]] | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        layout: GridMap | None = None,
+        source: str = "<table>",
+    ) -> None:
+        self.source = source
+        self.next_s = self._moves(next_s)
+        self.n_cells, self.n_actions = self.next_s.shape
+        self.marks = read_labels(labels, (self.n_cells, self.n_actions), self._fault)
+        self.starts = self.read_starts(start)
+        if not isinstance(features or {}, Mapping):
+            raise self._fault(f"features={shown(features)}: must be a table of columns, a name for each")
+        self.features = {name: self._feature(name, column) for name, column in (features or {}).items()}
+        self.names = self._names(names)
+        self.layout = self._layout(layout)
+        for name, marks in self.marks.items():
+            if not (marks[self.next_s] if marks.ndim == 1 else marks)[self.within_reach].any():
+                raise self._fault(
+                    f"labels: no way leads from the start to {shown(name)} at {shown(_first(marks))}; open one, or "
+                    "remove it"
+                )
+
+    def _fault(self, message: str) -> MapError:
+        return MapError(f"{self.source}: {message}")
+
+    def _moves(self, next_s: Any) -> Array:
+        try:
+            given = np.asarray(next_s)
+        except ValueError:
+            raise self._fault("next_s: rows differ in length; give a number per cell and action") from None
+        if given.ndim == 2 and given.dtype.kind in "Of":
+            for s, a in np.ndindex(given.shape):
+                there = given.item(s, a)
+                if not isinstance(there, int | np.integer) and not (isinstance(there, float) and there.is_integer()):
+                    raise self._fault(
+                        f"next_s: action {a} leads from cell {s} to {shown(there)}: must be a whole number; a move "
+                        "that is not possible leads to the cell itself"
+                    )
+        if given.ndim != 2 or given.dtype.kind not in "iu" or not len(given):
+            raise self._fault("next_s: must be whole numbers, [cells, actions]")
+        if not 2 <= given.shape[1] <= MOST_ACTIONS or len(given) > MOST_CELLS:
+            raise self._fault(
+                f"next_s: {given.shape[0]} cells and {given.shape[1]} actions; up to {MOST_CELLS} cells and 2 to "
+                f"{MOST_ACTIONS} actions are possible"
+            )
+        holes = np.argwhere((given < 0) | (given >= len(given)))
+        if holes.size:
+            s, a = holes[0].tolist()
+            raise self._fault(
+                f"next_s: action {a} leads from cell {s} to {given[s, a]}, and cells are 0 to {len(given) - 1}; a move "
+                "that is not possible leads to the cell itself"
+            )
+        table = given.astype(np.uint32)
+        table.flags.writeable = False
+        return table
+
+    def read_starts(self, start: object) -> Array:
+        """Return the numbers of start cells given as to `TableWorld`."""
+        if isinstance(start, str) and start == "anywhere":
+            return np.arange(self.n_cells, dtype=np.uint32)
+        cells: list[Any] = list(start) if isinstance(start, list | tuple | range | np.ndarray) else [start]
+        for cell in cells or [None]:
+            if not is_below(cell, self.n_cells):
+                raise self._fault(
+                    f"start={shown(start)}: must be 'anywhere', or one or several cells 0 to {self.n_cells - 1}"
+                )
+        return np.unique(cells).astype(np.uint32)
+
+    def _feature(self, name: str, column: Any) -> Array:
+        check_name("features", name, "", "fuel", self._fault)
+        try:
+            given = np.asarray(column)
+        except ValueError:  # rows that differ in length
+            given = np.zeros(0)
+        fits = given.shape == (self.n_cells,) and given.dtype.kind in "iu"
+        if not fits or given.min() < 0 or given.max() >= 2**30:
+            raise self._fault(f"features: {name}: must be a whole number from 0 per cell ({self.n_cells})")
+        return given.astype(np.int32)
+
+    def _names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        if names is None:
+            return tuple(f"action {a}" for a in range(self.n_actions))
+        listed = tuple(names) if isinstance(names, list | tuple) else ()
+        if len(listed) != self.n_actions or not all(isinstance(name, str) and name for name in listed):
+            raise self._fault(f"names={shown(names)}: must be a list of {self.n_actions} names, one per action")
+        return tuple(map(printable, listed))
+
+    def _layout(self, layout: GridMap | None) -> GridMap | None:
+        if layout is None:
+            return None
+        if not isinstance(layout, GridMap):
+            raise self._fault(f"layout={shown(layout)}: must be a GridMap")
+        floor = len(layout.floor)
+        if floor != self.n_cells:
+            raise self._fault(f"layout: {layout.source} has {floor} floor cells, and the world {self.n_cells} cells")
+        return layout
+
+    @cached_property
+    def within_reach(self) -> Array:
+        """Mark the cells, [cells], that episodes can come to."""
+        seen = np.zeros(self.n_cells, dtype=np.bool_)
+        frontier = self.starts
+        while frontier.size:
+            seen[frontier] = True
+            reached = np.unique(self.next_s[frontier])
+            frontier = reached[~seen[reached]]
+        return seen
+
+    def __repr__(self) -> str:
+        told = list(self.marks)[:MOST_TOLD]
+        told += [f"{len(self.marks) - MOST_TOLD} labels more"] if len(self.marks) > MOST_TOLD else []
+        labels = ", ".join(told) or "no labels"
+        return f"<TableWorld {self.source}: {self.n_cells} cells, {self.n_actions} actions, {labels}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Worlds are equal if their tables are, wherever they came from."""
+        if not isinstance(other, TableWorld):
+            return NotImplemented
+        return np.array_equal(self.next_s, other.next_s) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.next_s.shape, self.next_s.tobytes()))
+
+    def to_json(self) -> str:
+        """Return the world as text, which `from_json` reads; worlds that are equal have equal texts."""
+        places = {name: np.argwhere(marks).tolist() for name, marks in self.marks.items()}
+        told = {
+            "next_s": self.next_s.tolist(),
+            "labels": {name: [p if len(p) > 1 else p[0] for p in found] for name, found in places.items()},
+            "start": self.starts.tolist(),
+            "features": {name: column.tolist() for name, column in sorted(self.features.items())},
+            "names": list(self.names),
+            "layout": None if self.layout is None else self.layout.render(),
+        }
+        return json.dumps(told, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "<table>") -> TableWorld:
+        """Read a world from the text of `to_json`."""
+        fault = MapError(f"{source}: TableWorld.save did not write it; of a file of water worlds name one: file:M1")
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError):
+            raise fault from None
+        if not isinstance(told, dict) or "next_s" not in told or not isinstance(told.get("labels", {}), dict):
+            raise fault
+        for name in told:
+            check_known(name, ("next_s", "labels", "start", "features", "names", "layout"))
+        labels: dict[Any, list[str]] = {}
+        for name, places in told.pop("labels", {}).items():
+            for place in places if isinstance(places, list) else [places]:
+                numbers = place if isinstance(place, list) else [place]
+                if not all(isinstance(number, int) for number in numbers):
+                    raise MapError(
+                        f"{source}: labels: {shown(name)} at {shown(place)}: must be a cell, or a cell and an action"
+                    )
+                labels.setdefault(tuple(place) if isinstance(place, list) else place, []).append(name)
+        layout = told.pop("layout", None)
+        if layout is not None and not isinstance(layout, str):
+            raise MapError(f"{source}: layout={shown(layout)}: must be the text of a map")
+        grid = None if layout is None else GridMap.parse(layout, f"{source}: layout")
+        return cls(labels=labels, layout=grid, source=source, **told)
+
+    def save(self, path: str | Path) -> None:
+        """Write the world to a file that `load` reads."""
+        name = check_path(path, MapError)
+        try:
+            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        except OSError as problem:
+            reason = problem.strerror or problem
+            raise MapError(f"{printable(name)}: cannot be written: {reason}; choose another file") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> TableWorld:
+        """Read a world that `save` wrote; nothing in the file is executed."""
+        return cls.from_json(read_text(path, MapError), printable(str(path)))
+
+
+def _first(marks: Array) -> int | tuple[int, int]:
+    """Return the first marked cell, or move."""
+    place = np.argwhere(marks)[0].tolist()
+    return place[0] if len(place) == 1 else (place[0], place[1])
+
+
+def read_world(text: str, source: str = "<text>") -> GridMap | TableWorld:
+    """Read a map, or a world that `TableWorld.to_json` wrote."""
+    return TableWorld.from_json(text, source) if text.lstrip().startswith("{") else GridMap.parse(text, source)
+
+
+def count_starts(text: str) -> int:
+    r"""Return how many start cells a map or world has, given as text.
+
+    >>> count_starts("XXXXX\nXA AX\nXXXXX")
+    2
+    """
+    return len(read_world(text).starts) if text.lstrip().startswith("{") else text.count(START)
+
+
+def write_world(world: GridMap | TableWorld) -> str:
+    """Return a world as text that `read_world` reads."""
+    return world.to_json() if isinstance(world, TableWorld) else world.render()
+
+
+def layout_of(world: GridMap | TableWorld) -> GridMap | None:
+    """Return the map that pictures of a world show, None where there is none."""
+    return world if isinstance(world, GridMap) else world.layout
+
+
+def check_layout_of(world: GridMap | TableWorld) -> GridMap:
+    """Return the map that pictures of a world show; refuse a world without one."""
+    grid = layout_of(world)
+    if grid is None:
+        raise MapError(f"{world.source}: this world has no layout, so it cannot be drawn; give layout to TableWorld")
+    return grid
+
+
+def load_world(path: str | Path) -> GridMap | TableWorld:
+    """Read a map file, or a world in a file whose name ends in ``.json``."""
+    return TableWorld.load(path) if Path(path).suffix == ".json" else GridMap.load(path)
+
+
+def holds_table(path: str | Path) -> bool:
+    """Say whether a JSON file is that of a table, and not of water worlds; what cannot be read is taken for one."""
+    try:
+        return '"next_s"' in read_text(path, MapError)
+    except MapError:
+        return True
+
+
+def find_grid(
+    name: str | Path, *, size: int | None = None, seed: int | None = None, spell: Callable[[str], str] = str
+) -> GridMap | TableWorld:
+    """Load a map file or a world, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
+    check_path(name, MapError)
+    if looks_like_recipe(str(name)) and not exists(name):
+        return generate_grid(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
+    if not Path(name).suffix and not exists(name):
+        raise MapError(f"{shown(str(name))}: no such map file, and no setup such as 1a1b or '1a1b walls 0.2'")
+    refuse_given(
+        {"size": size, "seed": seed},
+        f"goes with a setup such as 1a1b1c, but {shown(str(name))} names a map file",
+        spell,
+    )
+    return load_world(name)
+
+
+def generate_grid(text: str, size: int = 41, seed: int = 0) -> GridMap:
+    """Generate the map of a recipe such as ``1a1b1c``, ``1a1b1c walls 0.2`` or ``1a1b1c rooms``.
+
+    >>> generate_grid("1a1b1c walls 0.2", size=9, seed=3)
+    <GridMap <1a1b1c walls 0.2 size 9 seed 3>: 9 x 9, 1 a, 1 b, 1 c>
+    """
+    setup, walls, layout = parse_recipe(text)
+    return GridMap.generate(setup, size, seed, walls=walls, layout=layout)

@@ -1,0 +1,1 @@
+"""Searches and sweeps behind the exact answers."""

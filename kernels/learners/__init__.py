@@ -1,0 +1,1 @@
+"""The step and the loop of every learner: one file each."""

@@ -1,0 +1,1 @@
+"""Many environments stepped at once, and the moves of Water world."""

@@ -1,0 +1,233 @@
+"""The page of a result file, looked at in a real browser: it says what Python says, and nothing in it acts."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+import fastrm
+from fastrm import ConfigError, experiments, load
+from fastrm.bench.__main__ import main
+from fastrm.bench.studies import judge
+from fastrm.pages import report_page
+from fastrm.results import band, holm
+
+from browser import Browser, find_browser
+from made_results import make_file, make_plan
+from tiny_experiment import experiment
+
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'"
+
+
+def replay(results, row):
+    """Learn a run again, as the file's plan says."""
+    plan = results.plan
+    place = plan.coordinates(int(results["run"][row]))
+    grid, task, method, _, seed = place
+    how = plan.methods[method]
+    return fastrm.train(
+        plan.problem(grid, task, method), how.algo, steps=plan.steps, seed=plan.stream(grid, seed),
+        shaping=how.shaping, config=plan.config(place),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if find_browser() is None:
+        pytest.skip("no chromium on this machine; .ci/run installs it")
+    with Browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A file of real runs."""
+    return fastrm.run(experiment(), out=tmp_path_factory.mktemp("tiny") / "tiny.h5")
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    """A file in which the claims of the paper hold."""
+    return load(make_file(tmp_path_factory.mktemp("paper") / "made.h5"))
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open a page; it must be silent and ask the network for nothing."""
+
+    def open_page(page, **how):
+        (tmp_path / "r.html").write_text(page)
+        browser.open(tmp_path / "r.html", **how)
+        assert browser.console == []
+        assert [url for url in browser.requests if not url.startswith("data:")] == [(tmp_path / "r.html").as_uri()]
+
+    return open_page
+
+
+def words(browser, where):
+    return browser.ask(f"document.querySelector({where!r}).textContent")
+
+
+def click(browser, where, text):
+    """Click the first element that has a text."""
+    browser.ask(f"[...document.querySelectorAll({where!r})].find((one) => one.textContent.includes({text!r})).click()")
+
+
+def test_curves_are_those_of_the_file(tiny, browser, opened):
+    opened(report_page(tiny, replays=0))
+    groups = [(key, rows) for key, rows in tiny.groups("setup", "task", "label") if len(rows)]
+    assert browser.ask("fastrm.data.groups") == [list(key) for key, _ in groups]
+    drawn = np.array(browser.ask("fastrm.bands"))
+    wanted = np.array([band(tiny["score"][rows]) for _, rows in groups])
+    assert np.abs(drawn - wanted).max() <= 0.51 * wanted.max() / 2000
+    assert browser.ask("document.querySelectorAll('.chart').length") == len({key[:2] for key, _ in groups})
+
+
+def test_the_table_is_sorted_and_copied_as_csv(tiny, browser, opened):
+    opened(report_page(tiny, replays=0))
+    click(browser, ".sortable th button", "settled score")
+    rows = list(csv.DictReader(io.StringIO(browser.ask("fastrm.csv()"))))
+    wanted = sorted(tiny.summary(), key=lambda row: -row["settled_50"])
+    assert [float(row["settled_50"]) for row in rows] == pytest.approx([row["settled_50"] for row in wanted])
+    assert float(rows[0]["iqm_low"]) == pytest.approx(wanted[0]["iqm_low"])
+    assert words(browser, ".sortable tbody button") == wanted[0]["label"]
+
+
+def test_claims_have_chips_and_comparisons_are_those_of_python(paper, browser, opened):
+    opened(report_page(paper, claims=judge(paper), replays=0))
+    chips = browser.ask("[...document.querySelectorAll('.claims .chip')].map((chip) => chip.textContent)")
+    assert chips == [claim.verdict for claim in judge(paper)]
+    first = browser.ask("fastrm.data.comparisons[0]")
+    pair = paper.compare(first["label"], first_label(paper), setup=first["setup"], task=first["task"])
+    assert first["probability"] == pytest.approx(pair.probability) and first["low"] == pytest.approx(pair.low)
+    assert first["probabilityEnds"] == pytest.approx([pair.probability_low, pair.probability_high])
+    rows = browser.ask("fastrm.data.comparisons")
+    assert [row["holm"] for row in rows] == pytest.approx(holm([row["p"] for row in rows]).tolist())
+
+
+def first_label(results):
+    return results.plan.methods[0].label
+
+
+def test_methods_and_axes_can_be_switched(tiny, browser, opened):
+    opened(report_page(tiny, replays=0))
+    lines = "document.querySelectorAll('.chart')[0].querySelectorAll('.curve').length"
+    before, points = browser.ask(lines), browser.ask("document.querySelector('.chart .curve').getAttribute('points')")
+    browser.ask("document.querySelector('.methods input').click()")
+    assert browser.ask(lines) == before - 1
+    browser.ask("document.querySelector('.methods input').click()")
+    for name in ("steps", "score"):
+        browser.ask(f"document.querySelectorAll('[name={name}]')[1].click()")
+        changed = browser.ask("document.querySelector('.chart .curve').getAttribute('points')")
+        assert changed != points
+        points = changed
+    browser.ask("document.querySelectorAll('[name=band]')[1].click()")
+    browser.ask("document.querySelector('.chart').focus()")
+    browser.press("ArrowRight")
+    browser.press("ArrowRight")
+    assert re.match(r"1\s?000 steps", words(browser, ".tip"))
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_click_on_a_method_opens_its_runs_best_first(everything, tiny, browser, opened):
+    opened(report_page(tiny, replays=0, all_runs=everything))
+    browser.ask("document.querySelector('.methods button').click()")
+    test = "run.group[1] === 'a-b' && run.group[2] === 'qrm-bool'"
+    scores = browser.ask(f"fastrm.data.runs.filter((run) => {test}).map((run) => run.settled)")
+    assert scores == sorted(scores, reverse=True) and len(scores) == (6 if everything else 3)
+    browser.ask("document.querySelector('dialog tbody tr').click()")
+    row = browser.ask("fastrm.data.runs.find((run) => run.group[2] === 'qrm-bool').row")
+    assert words(browser, "dialog .command") == f"fastrm replay tiny.h5 --run {row} --out run-{row}.html"
+
+
+def test_a_run_is_walked_on_the_page(tiny, browser, opened, monkeypatch):
+    monkeypatch.setattr(experiments, "replay", replay, raising=False)
+    opened(report_page(tiny, replays=4))
+    assert browser.ask("Object.keys(fastrm.data.replays).length") == 4
+    row = int(browser.ask("Object.keys(fastrm.data.replays)[0]"))
+    setup, task, label = (str(tiny[name][row]) for name in ("setup", "task", "label"))
+    browser.ask(f"fastrm.openRuns({setup!r}, {task!r}, {label!r})")
+    click(browser, "dialog tbody tr", "on this page")
+    browser.ask("new Promise((done) => setTimeout(done, 300))")
+    run = replay(tiny, row)
+    said = words(browser, "dialog .tracks tbody tr td:nth-child(4)")
+    assert said == (f"{run.greedy_length}\u00a0steps" if run.greedy_length else "runs in a loop, never finishes")
+    assert browser.console == []
+
+
+def test_findings_are_shown_where_initial_values_are_swept(tmp_path, browser, opened):
+    swept = experiment(methods=("crm-bool@0", "crm-bool@1"), seeds=2)
+    opened(report_page(fastrm.run(swept, out=tmp_path / "s.h5"), replays=0))
+    heads = browser.ask("[...document.querySelectorAll('h2')].map((head) => head.textContent)")
+    assert "Findings" in heads and "Claims of the paper" not in heads
+    assert browser.ask("document.querySelectorAll('[name=\"initial values\"]').length") == 2
+
+
+def test_failed_runs_are_told(tmp_path, browser, opened):
+    path = make_file(tmp_path / "f.h5", turn=lambda run: run.update(failed=run["seed"] == 0 and run["grid"] == 0))
+    opened(report_page(load(path), verdicts=False, replays=0))
+    assert "24 runs failed and are left out; the first: broke" in words(browser, ".note")
+
+
+@pytest.mark.parametrize("width", [1400, 800, 400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_wider_than_the_window(width, dark, tiny, browser, opened):
+    opened(report_page(tiny, replays=0), width=width, dark=dark, phone=width == 400)
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
+def test_nothing_in_a_page_acts(tmp_path, browser, opened):
+    name = "<img src=x onerror=alert(3)>"
+    (tmp_path / f"{name}.map").write_text("XXXXX\nXA aX\nX  bX\nXXXXX\n")
+    plan = make_plan(name=name, map_files=(str(tmp_path / f"{name}.map"),), tasks=("a", "a-b"), maps=1)
+    path = tmp_path / f"{name}&'.h5"
+
+    def turn(run):
+        run["length"] = 3
+        run["failed"] = run["seed"] == 2
+
+    make_file(path, turn, plan, command=NASTY, git_commit=NASTY, machine=json.dumps({NASTY: NASTY}))
+    page = report_page(load(path), verdicts=False, replays=0)
+    assert "<script>alert" not in page and "<img" not in page
+    opened(page)
+    assert name in words(browser, "h1") and "<script>alert(1)</script>" in words(browser, "code")
+    assert name in browser.ask("document.querySelector('.plots').textContent")
+    browser.ask("document.querySelector('.methods button').click()")
+    browser.ask("document.querySelector('dialog tbody tr').click()")
+    assert words(browser, "dialog .command").startswith("fastrm replay '<img src=x onerror=alert(3)>&'\"'\"'.h5' --run")
+    assert browser.ask("document.querySelectorAll('img, iframe, object, embed').length") == 0 and browser.console == []
+
+
+def test_without_scripts_the_curves_are_there(tiny):
+    page = report_page(tiny, replays=0)
+    still = page[page.index("<noscript>") : page.index("</noscript>")]
+    assert still.count("<polyline") == 3 + 6 and "style=" not in page.replace("style-src", "")
+
+
+def test_the_same_file_gives_the_same_bytes(tiny):
+    assert report_page(tiny, replays=0) == report_page(load(tiny.path), replays=0)
+
+
+def test_bad_requests_are_one_line(tiny, tmp_path, capsys):
+    file, out = str(tiny.path), str(tmp_path / "r.html")
+    for arguments, cure in (
+        (["report", str(tmp_path / "none.h5"), "--out", out], "none.h5"),
+        (["report", file, "--out", str(tmp_path / "no" / "r.html")], "choose another --out"),
+        (["report", file, "--out", str(tmp_path / "r.pdf")], "ends in .html"),
+        (["report", file, "--out", out, "--against", "qrm-bol"], "did you mean qrm-bool?"),
+        (["report", file, "--out", out, "--replays", "-1"], "from 0 to 100"),
+    ):
+        assert main(arguments) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and cure in said
+    with pytest.raises(ConfigError, match="no curves"):
+        report_page(fastrm.run(experiment(steps=100), out=tmp_path / "short.h5"))
+
+
+def test_the_command_writes_the_page(tiny, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    assert main(["report", str(tiny.path), "-o", str(out), "--replays", "0", "--all-runs"]) == 0
+    assert str(out) in capsys.readouterr().out and out.read_text().startswith("<!DOCTYPE html>")
