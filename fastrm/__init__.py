@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         check as check,  # not the modules of these names
         lint as lint,
     )
-    from fastrm.exact.solve import Solution as Solution, solve as solve
+    from fastrm.exact.tabular import Solution as Solution, solve as solve
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
         Composition as Composition,

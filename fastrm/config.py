@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,8 +84,16 @@ PROFILES = {
 }
 
 
-class NotGiven(int):
-    """A default that a world may replace with its own; a number that was given is kept, even if it is the same."""
+class NotGiven:
+    """Marks a default that a problem may replace with its own; a number that was given is kept, even an equal one."""
+
+
+class _DefaultInt(NotGiven, int):
+    pass
+
+
+class _DefaultFloat(NotGiven, float):
+    pass
 
 
 RATES = ("alpha", "epsilon", "controller_alpha")
@@ -109,15 +118,15 @@ class LearnerConfig:
     fastrm.errors.ConfigError: alpha=1.5: must be a number from 0 to 1
     """
 
-    alpha: float | str = 0.5
+    alpha: float | str = _DefaultFloat(0.5)
     """Learning rate: a number, or a schedule such as ``linear(0.5, 0.1, 500000)`` (`fastrm.linear` and others)."""
     gamma: float = 0.9
     """Discount factor."""
     epsilon: float | str = 0.1
     """Probability of a random action (or option); a number or a schedule. The unit of the score uses its last value."""
-    q_init: float = 2.0
+    q_init: float = _DefaultFloat(2.0)
     """Initial value of every table entry."""
-    episode_limit: int = NotGiven(1000)
+    episode_limit: int = _DefaultInt(1000)
     """Steps after which an episode is cut off; 600 on Water world, if it is not given."""
     tick: int | Literal["log"] = 10_000
     """Steps between two rows of the log; ``"log"`` for rows at 1 000, 2 000, 5 000, 10 000, ... and the last step."""
@@ -140,10 +149,13 @@ class LearnerConfig:
     """Coupled: pursue what the best order begins with, or what is nearest; ``auto``: exact up to 12 stages."""
     per: Literal["object", "type"] = "object"
     """Coupled: a column for every object of a type, or one for all, which heads for the nearest."""
+    features: Literal["memory", "sight"] = "memory"
+    """Water world: tiles of position, velocity and time, or of what is seen of the nearest balls."""
 
     def __post_init__(self) -> None:
         for name in RATES:
-            object.__setattr__(self, name, check_rate(name, getattr(self, name)))
+            if not isinstance(getattr(self, name), NotGiven):
+                object.__setattr__(self, name, check_rate(name, getattr(self, name)))
         for name in ("gamma", "trace_decay"):
             check_number(name, getattr(self, name), 0, 1)
         for name in ("q_init", "r_max", "r_min"):
@@ -155,7 +167,17 @@ class LearnerConfig:
         check_whole("planning", self.planning, 0, 10_000)
         check_choice("plan", self.plan, ("auto", "exact", "nearest"))
         check_choice("per", self.per, ("object", "type"))
+        check_choice("features", self.features, ("memory", "sight"))
         check_truth("self_loop_options", self.self_loop_options)
+
+    @property
+    def not_given(self) -> tuple[str, ...]:
+        """The settings that a problem may replace with its own defaults."""
+        return tuple(name for name in self.__dataclass_fields__ if isinstance(getattr(self, name), NotGiven))
+
+    def filled(self, defaults: Mapping[str, Any]) -> LearnerConfig:
+        """Return the settings, with other defaults for what was not given."""
+        return replace(self, **{name: value for name, value in defaults.items() if name in self.not_given})
 
     @property
     def is_scheduled(self) -> bool:

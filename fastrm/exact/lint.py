@@ -1,33 +1,28 @@
-"""A linter for machines: everything that is wrong or suspicious, not only the first thing.
-
-Everything that is known about a problem without learning, in one report.
-"""
+"""A linter for machines, everything that is wrong or suspicious, not only the first thing; and `check` on tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar, overload
 
 import numpy as np
 
 from fastrm.config import LearnerConfig, Profile
+from fastrm.dispatch import row
 from fastrm.errors import ConfigError, FastrmError, place, shown
-from fastrm.exact.solve import Solution, solve_rewards
+from fastrm.exact.answers import Check, Finding, check
+from fastrm.exact.tabular import TabularSolution, solve_rewards
 from fastrm.exact.unit import optimal_arps
 from fastrm.exact.values import check_gamma, follow
-from fastrm.exact.verdicts import Guarantee, guarantee
-from fastrm.exact.water import WaterGuarantee
+from fastrm.exact.verdicts import TabularGuarantee, guarantee_tables
 from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
 from fastrm.machines.language import Draft, as_written
 from fastrm.problems import (
     Evaluator,
     Metric,
-    Problem,
+    TabularProblem,
     Terrain,
-    WaterProblem,
     check_features,
     compile,
     find_events,
@@ -35,20 +30,6 @@ from fastrm.problems import (
     survey,
 )
 from fastrm.worlds import GridMap, TableWorld
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing a machine should be looked at for; `lint` and `check` find them."""
-
-    kind: str
-    """``structure``, ``edges``, ``task``, ``farming``, ``procrastination``, ``failure`` or ``option``."""
-    message: str
-    """What is wrong, in one line."""
-    state: str = ""
-    """The machine state where it happens, if one does."""
-    is_error: bool = True
-    """Whether the machine cannot be used at all; else it may be meant."""
 
 
 def lint(
@@ -120,10 +101,10 @@ def lint(
         problem = compile(grid, sound, profile, metric)
     except FastrmError as fault:
         return [Finding("task", str(fault))]
-    return reward_findings(guarantee(problem, gamma))
+    return reward_findings(guarantee_tables(problem, gamma))
 
 
-def reward_findings(verdict: Guarantee) -> list[Finding]:
+def reward_findings(verdict: TabularGuarantee) -> list[Finding]:
     """Find rewards that lead astray: loops that pay, policies that never finish or fail, options that wander."""
     solution = verdict.solution
     return [*_farming(solution), *_procrastination(verdict), *_wandering(solution.problem, solution.machine)]
@@ -147,7 +128,7 @@ def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> 
     return findings
 
 
-def _farming(solution: Solution) -> list[Finding]:
+def _farming(solution: TabularSolution) -> list[Finding]:
     """Find a loop that pays: the best policy that never ends an episode, and what its loop earns."""
     problem, gamma, tables = solution.problem, solution.gamma, solution.tables
     ends = tables.outcome != LIVE
@@ -180,7 +161,7 @@ def _farming(solution: Solution) -> list[Finding]:
     ]
 
 
-def _procrastination(verdict: Guarantee) -> list[Finding]:
+def _procrastination(verdict: TabularGuarantee) -> list[Finding]:
     witness = verdict.witness
     if verdict.verdict == "ends in failure":
         said = f"failing is optimal: it returns {witness.optimal_return:.6g}, succeeding {witness.shortest_return:.6g}"
@@ -199,7 +180,7 @@ def _procrastination(verdict: Guarantee) -> list[Finding]:
     ]
 
 
-def _wandering(problem: Problem, number: int) -> Iterator[Finding]:
+def _wandering(problem: TabularProblem, number: int) -> Iterator[Finding]:
     """Find options of HRM to failures that cost r_max or more, beside other options of their state."""
     machine, profile, r_max = problem.machines[number], problem.profile, LearnerConfig().r_max
     if not profile.failure_options:
@@ -227,77 +208,9 @@ def _trail(cells: tuple[tuple[int, int], ...]) -> str:
     return " ".join(shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-2:]])
 
 
-Verdict = TypeVar("Verdict", Guarantee, WaterGuarantee)
-
-
-@dataclass(frozen=True, eq=False)
-class Check(Generic[Verdict]):
-    """What is known about one machine of a problem, without learning; `check` makes one."""
-
-    guarantee: Verdict
-    """Verdict and witness; on maps also thresholds."""
-    optimal_arps: float
-    """Unit of the score: expected task reward per step of the best policy, exploring on maps. On Water world, where it
-    does not explore, that is one completion in the fewest steps."""
-    findings: tuple[Finding, ...]
-    """What its rewards should be looked at for; none are sought at gamma 1."""
-
-
-@overload
-def check(problem: WaterProblem, gamma: float = ..., machine: int = ...) -> Check[WaterGuarantee]: ...
-
-
-@overload
-def check(problem: Problem, gamma: float = ..., machine: int = ...) -> Check[Guarantee]: ...
-
-
-def check(
-    problem: Problem | WaterProblem, gamma: float = 0.9, machine: int = 0
-) -> Check[Guarantee] | Check[WaterGuarantee]:
-    """Decide whether all optimal policies take shortest paths, and look for rewards that lead astray.
-
-    Parameters
-    ----------
-    problem : Problem or WaterProblem
-        The compiled map, or water world, and machines.
-    gamma : float
-        Discount factor, above 0 and at most 1.
-    machine : int
-        Which machine of a multi-task problem.
-
-    Returns
-    -------
-    Check
-        The verdict with its witness, the unit of the score, and what was found about the rewards.
-
-    Raises
-    ------
-    ConfigError
-        When gamma is out of range, or where moves slip.
-
-    Examples
-    --------
-    >>> import fastrm
-    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
-    >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)
-    >>> report = check(fastrm.compile(grid, numeric))
-    >>> report.guarantee.verdict, [finding.kind for finding in report.findings]
-    ('never finishes', ['procrastination'])
-    """
-    if isinstance(problem, WaterProblem):
-        on_water = guarantee(problem, gamma, machine)
-        found = tuple(_water_findings(on_water)) if gamma < 1 else ()
-        return Check(on_water, 1.0 / problem.shortest[machine], found)
-    verdict = guarantee(problem, gamma, machine)
+@row(check, TabularProblem)
+def check_tables(problem: TabularProblem, gamma: float = 0.9, machine: int = 0) -> Check:
+    """Report on a machine on a map or a table."""
+    verdict = guarantee_tables(problem, gamma, machine)
     findings = tuple(reward_findings(verdict)) if gamma < 1 else ()
     return Check(verdict, optimal_arps(problem, gamma)[machine], findings)
-
-
-def _water_findings(verdict: WaterGuarantee) -> Iterator[Finding]:
-    """Find optimal policies that fail or never finish."""
-    returns, fewest = f"{verdict.solution.value:.6g}", f"{verdict.shortest_return:.6g}"
-    if verdict.verdict == "ends in failure":
-        yield Finding("failure", f"failing is optimal: it returns {returns}, succeeding {fewest}", is_error=False)
-    elif verdict.verdict == "never finishes":
-        said = f"an optimal policy never finishes: that returns {returns}, finishing in the fewest steps {fewest}"
-        yield Finding("procrastination", said, is_error=False)

@@ -20,7 +20,7 @@ from fastrm.arrays import Array
 from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.kernels.exact import search
 from fastrm.machines.language import as_written
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 
 class Move(NamedTuple):
@@ -106,7 +106,7 @@ EXACT_LIMIT = 3000
 
 
 def settle_by_steps(
-    problem: Problem, reward: Array, rounding: Array, written: Written, machine: int, mask: Array
+    problem: TabularProblem, reward: Array, rounding: Array, written: Written, machine: int, mask: Array
 ) -> bool:
     """Where success alone pays, and always the same, mark exactly the actions that begin shortest paths.
 
@@ -131,7 +131,9 @@ def settle_by_steps(
     return True
 
 
-def settle(problem: Problem, written: Written, gamma: float, machine: int, policy: Array, mask: Array) -> str | None:
+def settle(
+    problem: TabularProblem, written: Written, gamma: float, machine: int, policy: Array, mask: Array
+) -> str | None:
     """Where play can lead from the start, keep only actions that are exactly optimal. `mask` is updated.
 
     Nothing needs settling where every pair has one candidate. Returns why it could not be done, or None.

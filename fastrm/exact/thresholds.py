@@ -32,12 +32,12 @@ import numpy as np
 from fastrm.arrays import Array, read_only
 from fastrm.errors import ConfigError
 from fastrm.exact.rational import path_return
-from fastrm.exact.solve import solve_rewards
+from fastrm.exact.tabular import solve_rewards
 from fastrm.exact.values import Pair, follow, refuse_slip, value_and_policy
 from fastrm.kernels.contracts import FAR, SUCCESS
 from fastrm.kernels.exact import values
 from fastrm.machines.language import as_written, constant
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 _ROUNDS = 200
 _GRID = 49
@@ -45,7 +45,7 @@ _LARGE = 1e307
 _NEAR = {0.0: 1e-3, 1.0: 1 - 1e-6}
 
 
-def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fraction | float:
+def critical_reward(problem: TabularProblem, gamma: float, machine: int = 0) -> Fraction | float:
     """Return the threshold R* of the terminal reward; every edge into a success is taken to pay R.
 
     At R* itself a shortest path and another one are both optimal. Where every path is a shortest one all terminal
@@ -97,7 +97,9 @@ def critical_reward(problem: Problem, gamma: float, machine: int = 0) -> Fractio
     return terminal
 
 
-def _tie(problem: Problem, gamma: Fraction, pair: Pair, fewest: int, policy: Array, shortest: Array) -> Fraction | None:
+def _tie(
+    problem: TabularProblem, gamma: Fraction, pair: Pair, fewest: int, policy: Array, shortest: Array
+) -> Fraction | None:
     """Return the terminal reward at which a policy's path and a shortest one earn the same, None if it is one."""
     path, loop, succeeds = follow(problem, policy, pair)
     if succeeds and len(path) - 1 <= fewest:
@@ -115,7 +117,7 @@ def as_float(value: Fraction | float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def critical_scale(problem: Problem, machine: int, critical: float) -> float | None:
+def critical_scale(problem: TabularProblem, machine: int, critical: float) -> float | None:
     """Return the factor by which the rewards on the way may grow; None where there is no largest one."""
     task = problem.machines[machine]
     paid = {constant(e.reward) for e in task.edges if e.target in task.success}
@@ -126,7 +128,7 @@ def critical_scale(problem: Problem, machine: int, critical: float) -> float | N
     return math.inf if terminal > critical else None
 
 
-def critical_step_reward(problem: Problem, machine: int, scale: float | None) -> float | None:
+def critical_step_reward(problem: TabularProblem, machine: int, scale: float | None) -> float | None:
     """Return the largest step reward, where all rewards on the way are 0 or one positive constant."""
     task = problem.machines[machine]
     paid = {constant(e.reward) for e in task.edges if e.target not in task.success} - {0.0}
@@ -163,14 +165,16 @@ def _edge(holds: Callable[[float], bool], inside: float, points: Sequence[float]
     return inside
 
 
-def best_shortest_path(problem: Problem, reward: Array, gamma: float, machine: int) -> tuple[float, tuple[Pair, ...]]:
+def best_shortest_path(
+    problem: TabularProblem, reward: Array, gamma: float, machine: int
+) -> tuple[float, tuple[Pair, ...]]:
     """Return the largest return of a shortest path from the (first) start, and the pairs it visits."""
     value, policy = best_shortest_paths(problem, reward, gamma)
     pair = problem.start, int(problem.tables.first_u[machine])
     return float(value[pair]), follow(problem, policy, pair)[0]
 
 
-def best_shortest_paths(problem: Problem, reward: Array, gamma: float) -> tuple[Array, Array]:
+def best_shortest_paths(problem: TabularProblem, reward: Array, gamma: float) -> tuple[Array, Array]:
     """Return the largest return of a shortest path from every pair, and the policy that earns it."""
     tables = problem.tables
     distance = problem.steps_to_go
@@ -184,7 +188,7 @@ def best_shortest_paths(problem: Problem, reward: Array, gamma: float) -> tuple[
 
 
 def _rest_of_return(
-    problem: Problem, policy: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
+    problem: TabularProblem, policy: Array, path: Sequence[Pair], loop: int | None, gamma: Fraction
 ) -> Fraction:
     """Return what a policy's path earns beside the terminal reward; pairs alone do not tell what its moves pay."""
     tables, paid = problem.tables, []

@@ -11,36 +11,28 @@ import math
 import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
+from fastrm.dispatch import by_kind, row
 from fastrm.errors import ConfigError
-from fastrm.exact.solve import Solution, solve_rewards
-from fastrm.exact.values import LONGEST, check_request, highest_action, largest_arps, task_reward
+from fastrm.exact.answers import ScoreUnit
+from fastrm.exact.tabular import TabularSolution, solve_rewards
+from fastrm.exact.values import LONGEST, highest_action, largest_arps, task_reward
 from fastrm.kernels.contracts import FAR
 from fastrm.kernels.exact import arrival, search
 from fastrm.kernels.exact.values import EPS
-from fastrm.problems import Problem, check_problem, every_action
+from fastrm.problems import AgendaProblem, Problem, TabularProblem, every_action, unsupported
 
-_known: weakref.WeakKeyDictionary[Problem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[TabularProblem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
 """What was found out about a problem, by question."""
 Answer = TypeVar("Answer")
 
 
-class ScoreUnit(NamedTuple):
-    """What the scores of a task are measured by."""
-
-    one: float
-    """What scores 1: a reward per step, or a total."""
-    zero: float = 0.0
-    """What scores 0."""
-    by_total: bool = False
-    """Whether episodes are scored by the sum of their own rewards instead of reward per step."""
-
-
+@by_kind
 def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
     r"""Return the optimal average reward per step of every task of a problem.
 
@@ -74,18 +66,24 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
     (0.5,)
     """
-    check_problem(problem)
+    raise unsupported(problem)
+
+
+@row(optimal_arps, TabularProblem)
+def optimal_arps_of_tables(problem: TabularProblem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
+    """Return the optimal average reward per step of every task on a map or a table."""
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
     return tuple(_arps(problem, i, gamma, epsilon) for i in range(len(problem.machines)))
 
 
+@by_kind
 def score_units(
     problem: Problem, gamma: float = 0.9, epsilon: float = 0.1, horizon: int = 1000
 ) -> tuple[ScoreUnit, ...]:
     r"""Return what the scores of every task of a problem are measured by: `optimal_arps`, or else totals.
 
-    An agenda without machine states is measured by 1 / shortest.
+    On Water world, and for an agenda without machine states, that is one completion in the fewest known steps.
 
     Totals are for machines with `score own` whose best policy earns no reward per step. 1 is then the expected sum of
     own rewards of the policy of `optimal_arps`, 0 that of random steps, both cut off at `horizon`.
@@ -101,15 +99,27 @@ def score_units(
     >>> score_units(fastrm.compile(grid, fastrm.RewardMachine.parse(text)), epsilon=0.0)[0].one
     -2.0
     """
-    check_problem(problem, may_be_large=True)
+    raise unsupported(problem)
+
+
+@row(score_units, AgendaProblem)
+def score_units_of_agendas(problem: AgendaProblem, *settings: float) -> tuple[ScoreUnit, ...]:
+    """Measure scores by the tour that is known."""
+    return () if problem.tour is None else (ScoreUnit(1 / problem.tour.length),)
+
+
+@row(score_units, TabularProblem)
+def score_units_of_tables(
+    problem: TabularProblem, gamma: float = 0.9, epsilon: float = 0.1, horizon: int = 1000
+) -> tuple[ScoreUnit, ...]:
+    """Measure scores by `optimal_arps`, or by totals."""
     check_number("gamma", gamma, 0, 1)
     check_number("epsilon", epsilon, 0, 1)
     check_whole("horizon", horizon, 1, 2**62)
-    if problem.agenda is not None and problem.tour is not None:
-        return (ScoreUnit(1 / problem.tour.length),)
     return tuple(_unit(problem, i, gamma, epsilon, horizon) for i in range(len(problem.machines)))
 
 
+@by_kind
 def score_ceiling(problem: Problem, epsilon: float = 0.1, horizon: int = 1000) -> tuple[float, ...]:
     r"""Return the largest expected task reward per step of any policy that must explore, for every task of a problem.
 
@@ -121,7 +131,12 @@ def score_ceiling(problem: Problem, epsilon: float = 0.1, horizon: int = 1000) -
     >>> score_ceiling(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
     (0.5,)
     """
-    check_problem(problem)
+    raise unsupported(problem)
+
+
+@row(score_ceiling, TabularProblem)
+def score_ceiling_of_tables(problem: TabularProblem, epsilon: float = 0.1, horizon: int = 1000) -> tuple[float, ...]:
+    """Return the ceiling of every task on a map or a table."""
     check_number("epsilon", epsilon, 0, 1)
     check_whole("horizon", horizon, 1, 2**62)
     return tuple(_ceiling(problem, i, epsilon, horizon) for i in range(len(problem.machines)))
@@ -131,7 +146,7 @@ def _once(find: Callable[..., Answer]) -> Callable[..., Answer]:
     """Let a function of a problem and more remember its answers as long as the problem lives."""
 
     @wraps(find)
-    def ask(problem: Problem, *question: Any) -> Answer:
+    def ask(problem: TabularProblem, *question: Any) -> Answer:
         answers = _known.setdefault(problem, {})
         if (find, *question) not in answers:
             answers[find, *question] = find(problem, *question)
@@ -141,7 +156,7 @@ def _once(find: Callable[..., Answer]) -> Callable[..., Answer]:
     return ask
 
 
-def _best(problem: Problem, machine: int, gamma: float) -> Solution:
+def _best(problem: TabularProblem, machine: int, gamma: float) -> TabularSolution:
     """Return the policy that the unit is about: the best for the task, or for the rewards by which it is scored."""
     gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9
     if problem.machines[machine].score == "own":
@@ -150,13 +165,12 @@ def _best(problem: Problem, machine: int, gamma: float) -> Solution:
     return solve_task(problem, gamma, machine)
 
 
-def solve_task(problem: Problem, gamma: float, machine: int = 0) -> Solution:
-    """Like `solve_rewards`, for the task itself: success pays 1 and nothing else pays.
+def solve_task(problem: TabularProblem, gamma: float, machine: int = 0) -> TabularSolution:
+    """Like `solve_rewards`, unchecked, for the task itself: success pays 1 and nothing else pays.
 
     Where no move slips the answer is known: a pair D steps from success is worth gamma^(D - 1), and an action is
     optimal if and only if it begins a shortest path; where nothing succeeds, every action is. See `ties`.
     """
-    check_request(problem, gamma, machine)
     tables, gamma = problem.tables, float(gamma)
     if problem.slip or gamma == 1.0:
         return solve_rewards(problem, task_reward(tables), gamma, machine)
@@ -166,22 +180,22 @@ def solve_task(problem: Problem, gamma: float, machine: int = 0) -> Solution:
     mask[~hopeful] = 2**problem.n_actions - 1
     value = np.where(hopeful, gamma ** (distance - 1.0), 0.0)
     error = 4 * EPS * value + np.finfo(float).tiny  # what raising to a power may be off by
-    return Solution(problem, machine, gamma, task_reward(tables), value, error, mask, highest_action(mask), None)
+    return TabularSolution(problem, machine, gamma, task_reward(tables), value, error, mask, highest_action(mask), None)
 
 
 @_once
-def _arps(problem: Problem, machine: int, gamma: float, epsilon: float) -> float:
+def _arps(problem: TabularProblem, machine: int, gamma: float, epsilon: float) -> float:
     return _best(problem, machine, gamma).arps(epsilon)
 
 
 @_once
-def _ceiling(problem: Problem, machine: int, epsilon: float, horizon: int) -> float:
+def _ceiling(problem: TabularProblem, machine: int, epsilon: float, horizon: int) -> float:
     own = problem.machines[machine].score == "own"
     return math.nan if own else largest_arps(problem, machine, epsilon, horizon)
 
 
 @_once
-def _unit(problem: Problem, machine: int, gamma: float, epsilon: float, horizon: int) -> ScoreUnit:
+def _unit(problem: TabularProblem, machine: int, gamma: float, epsilon: float, horizon: int) -> ScoreUnit:
     own = problem.machines[machine].score == "own"
     try:
         found = _arps(problem, machine, gamma, epsilon)
@@ -203,7 +217,7 @@ def _unit(problem: Problem, machine: int, gamma: float, epsilon: float, horizon:
     return ScoreUnit(best, random, by_total=True)
 
 
-def _total(problem: Problem, machine: int, policy: Array, epsilon: float, horizon: int) -> float:
+def _total(problem: TabularProblem, machine: int, policy: Array, epsilon: float, horizon: int) -> float:
     """Return the expected sum of own rewards of an episode played epsilon-greedily."""
     tables, scratch = problem.tables, [np.empty(problem.steps_to_go.shape) for _ in range(2)]
     total, missing = arrival.total_reward(

@@ -20,10 +20,11 @@ import numpy as np
 
 from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
+from fastrm.dispatch import by_kind, row
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import FAR, MASK, SUCCESS, Tables
 from fastrm.kernels.exact import ceiling, search, slip_values, values
-from fastrm.problems import Problem, Step, check_problem, every_action
+from fastrm.problems import Problem, Step, TabularProblem, check_tabular, every_action, unsupported
 
 _SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS = 400, 4, 1_000_000
 
@@ -71,6 +72,7 @@ def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) ->
     return value, error, mask
 
 
+@by_kind
 def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
     r"""Return the smallest and the largest optimal value of a cell and state from which a task can be completed.
 
@@ -79,6 +81,12 @@ def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
     >>> value_range(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), gamma=0.5)
     (0.5, 1.0)
     """
+    raise unsupported(problem)
+
+
+@row(value_range, TabularProblem)
+def value_range_of_tables(problem: TabularProblem, gamma: float) -> tuple[float, float]:
+    """Return the smallest and the largest optimal value; see `value_range`."""
     check_gamma(gamma)
     problem = problem.at(gamma)
     tables, n_u = problem.tables, problem.tables.n_u
@@ -91,7 +99,7 @@ def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
     return float(hopeful.min()), float(hopeful.max())
 
 
-def largest_arps(problem: Problem, machine: int, epsilon: float, horizon: int) -> float:
+def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon: int) -> float:
     """Return the largest expected task reward per step of any policy that must explore; see `kernels.ceiling`.
 
     A horizon too long to go through is replaced by two bounds: from `LONGEST` steps on, nothing is earned, or all of
@@ -146,14 +154,14 @@ def check_gamma(gamma: float) -> None:
         raise ConfigError("gamma=0: must be above 0 and at most 1")
 
 
-def check_request(problem: Problem, gamma: float, machine: int) -> None:
+def check_request(problem: TabularProblem, gamma: float, machine: int) -> None:
     """Refuse what is not a problem, a discount, or the number of one of its machines."""
-    check_problem(problem)
+    check_tabular(problem)
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
 
 
-def refuse_slip(problem: Problem, what: str) -> None:
+def refuse_slip(problem: TabularProblem, what: str) -> None:
     """Refuse a question about paths where no path is certain."""
     if problem.slip:
         raise ConfigError(
@@ -205,7 +213,7 @@ Pair = tuple[int, int]
 """Number of a cell, column of a machine state."""
 
 
-def follow(problem: Problem, policy: Array, pair: Pair) -> tuple[tuple[Pair, ...], int | None, bool]:
+def follow(problem: TabularProblem, policy: Array, pair: Pair) -> tuple[tuple[Pair, ...], int | None, bool]:
     """Follow a policy from a pair: the pairs visited, the index it returns to or None, and whether it succeeds."""
     trail: dict[Pair, int] = {}
     while pair not in trail:
@@ -217,7 +225,9 @@ def follow(problem: Problem, policy: Array, pair: Pair) -> tuple[tuple[Pair, ...
     return tuple(trail), trail[pair], False
 
 
-def follow_option(problem: Problem, policy: Array, s: int, u: int) -> tuple[list[int], list[float], int | None, Step]:
+def follow_option(
+    problem: TabularProblem, policy: Array, s: int, u: int
+) -> tuple[list[int], list[float], int | None, Step]:
     """Follow a policy over cells while machine state u lasts.
 
     Returns the cells visited, the rewards paid, the index the cells return to (None if u is left) and the last step.

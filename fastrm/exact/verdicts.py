@@ -11,57 +11,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
 
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.dispatch import row
 from fastrm.exact import thresholds
-from fastrm.exact.solve import Solution, solve, solve_near
+from fastrm.exact.answers import Guarantee, Witness, guarantee
+from fastrm.exact.tabular import TabularSolution, solve_near
 from fastrm.exact.values import action_mask, check_request, refuse_slip
-from fastrm.exact.water import WaterGuarantee, guarantee_water
 from fastrm.kernels.contracts import FAR
 from fastrm.kernels.exact import search
-from fastrm.problems import Problem, WaterProblem, distances
-from fastrm.worlds import Cell
+from fastrm.problems import TabularProblem, distances
 
 
-@dataclass(frozen=True)
-class Witness:
-    """What an optimal policy does, and what a shortest path would earn instead."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TabularGuarantee(Guarantee):
+    """The verdict on one machine on a map or a table."""
 
-    path: tuple[Cell, ...]
-    """Cells an optimal policy visits from the start; where it never finishes, up to the end of its first loop."""
-    loop: tuple[Cell, ...]
-    """The cells it visits over and over, empty if it finishes."""
-    state: str
-    """Machine state in which it leaves the shortest route, or in which it ends up; empty if it never leaves."""
-    leaves_at: Cell | None
-    """Cell where it leaves the shortest route, None if it never does."""
-    shortest_path: tuple[Cell, ...]
-    """The shortest path that earns most."""
-    optimal_return: float
-    """Discounted reward of the optimal policy."""
-    shortest_return: float
-    """Discounted reward of the best shortest path."""
-
-
-@dataclass(frozen=True, eq=False)
-class Guarantee:
-    """The verdict on one machine of a problem; `guarantee` makes one. Thresholds are found when first asked for.
-
-    Examples
-    --------
-    >>> import fastrm
-    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=2)
-    >>> found = guarantee(fastrm.compile(grid, fastrm.task("a-b", kind="numeric", terminal_reward=0)))
-    >>> found
-    <Guarantee never finishes: optimal None, shortest 13 steps>
-    >>> round(found.critical_reward, 6)
-    12.727778
-    """
-
-    solution: Solution
+    solution: TabularSolution
     """The optimum that the verdict is about."""
     verdict: str
     """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes``,
@@ -80,9 +48,6 @@ class Guarantee:
     reason: str | None
     """Why there is no verdict, where there is none."""
 
-    def __repr__(self) -> str:
-        return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest} steps>"
-
     def _repr_html_(self) -> str:
         """Show verdict and witness in a notebook."""
         from fastrm.pages import guarantee_card
@@ -91,20 +56,13 @@ class Guarantee:
 
     @cached_property
     def critical_reward(self) -> float:
-        """Smallest terminal reward R* above which all optimal policies take shortest paths.
-
-        It is -infinity where every path is a shortest one, whatever success pays.
-        """
+        """Smallest terminal reward R* above which all optimal policies take shortest paths."""
         solution = self.solution
         return thresholds.as_float(thresholds.critical_reward(solution.problem, solution.gamma, solution.machine))
 
     @cached_property
     def critical_scale(self) -> float | None:
-        """Factor by which all rewards on the way may grow before the optimum leaves the shortest paths.
-
-        It is 0 where none keeps it there. None where larger factors would bring it there, or where the terminal reward
-        is not one constant.
-        """
+        """Factor by which all rewards on the way may grow before the optimum leaves the shortest paths."""
         return thresholds.critical_scale(self.solution.problem, self.solution.machine, self.critical_reward)
 
     @cached_property
@@ -114,11 +72,7 @@ class Guarantee:
 
     @cached_property
     def gamma_interval(self) -> tuple[float, float] | None:
-        """Discounts around the given one, or nearest to it, with the verdict *shortest*; None if there are none.
-
-        The ends are found to 1e-6 between neighbouring points of a grid of 49, so a gap narrower than a fiftieth may go
-        unseen; an end of 0 or 1 means that the verdict holds at 0.001 or 0.999999.
-        """
+        """Discounts around the given one, or nearest to it, with the verdict *shortest*; None if there are none."""
         known = [self.solution]
 
         def holds(gamma: float) -> bool:
@@ -130,52 +84,12 @@ class Guarantee:
         return thresholds.interval(holds, self.solution.gamma)
 
 
-@overload
-def guarantee(problem: WaterProblem, gamma: float = ..., machine: int = ...) -> WaterGuarantee: ...
-
-
-@overload
-def guarantee(problem: Problem, gamma: float = ..., machine: int = ...) -> Guarantee: ...
-
-
-def guarantee(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int = 0) -> Guarantee | WaterGuarantee:
-    """Decide whether all optimal policies take shortest paths.
-
-    Parameters
-    ----------
-    problem : Problem or WaterProblem
-        The compiled map, or water world, and machines.
-    gamma : float
-        Discount factor, above 0 and at most 1.
-    machine : int
-        Which machine of a multi-task problem.
-
-    Returns
-    -------
-    Guarantee
-        The verdict, a witness, and thresholds of rewards and discount.
-
-    Raises
-    ------
-    ConfigError
-        When gamma is out of range, or where moves slip.
-
-    Examples
-    --------
-    >>> import fastrm
-    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
-    >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)
-    >>> verdict = guarantee(fastrm.compile(grid, numeric))
-    >>> verdict.verdict, verdict.witness.state
-    ('never finishes', 'u0')
-    >>> verdict.critical_reward > 0
-    True
-    """
-    if isinstance(problem, WaterProblem):
-        return guarantee_water(problem, gamma, machine)
+@row(guarantee, TabularProblem)
+def guarantee_tables(problem: TabularProblem, gamma: float = 0.9, machine: int = 0) -> TabularGuarantee:
+    """Decide whether all optimal policies on a map or a table take shortest paths."""
     check_request(problem, gamma, machine)
     refuse_slip(problem, "a guarantee")
-    solution = solve(problem, gamma, machine)
+    solution = solve_near(problem, gamma, machine)
     remaining = distances(problem.tables, solution.optimal)
     solution, everywhere = _from_worst_start(solution, remaining), solution
     problem, tables, goal = solution.problem, solution.tables, int(solution.shortest)
@@ -200,7 +114,7 @@ def guarantee(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int 
         ways &= solution.optimal
     else:
         ways = solution.optimal
-    return Guarantee(
+    return TabularGuarantee(
         solution=everywhere,
         verdict=verdict,
         is_shortest=is_shortest,
@@ -212,7 +126,7 @@ def guarantee(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int 
     )
 
 
-def _from_worst_start(solution: Solution, remaining: Array) -> Solution:
+def _from_worst_start(solution: TabularSolution, remaining: Array) -> TabularSolution:
     """Return the solution seen from the start that optimal policies treat worst; `remaining` are their fewest steps."""
     starts = solution.tables.starts
     if starts.size == 1:
@@ -225,26 +139,26 @@ def _from_worst_start(solution: Solution, remaining: Array) -> Solution:
     return next(one for one in map(solution.from_start, cells) if _leaves_shortest_paths(one))
 
 
-def _leaves_shortest_paths(solution: Solution) -> bool:
+def _leaves_shortest_paths(solution: TabularSolution) -> bool:
     """Say whether some optimal action, wherever optimal actions can lead, begins no shortest path."""
     return bool((solution.optimal & ~_direct(solution)).reshape(-1)[_reachable(solution)].any())
 
 
-def _direct(solution: Solution) -> Array:
+def _direct(solution: TabularSolution) -> Array:
     """Return the actions that begin shortest paths, a bit each."""
     direct = np.empty_like(solution.optimal)
     search.direct_actions(solution.tables, solution.problem.steps_to_go, False, direct)
     return direct
 
 
-def _reachable(solution: Solution) -> Array:
+def _reachable(solution: TabularSolution) -> Array:
     """Return the pairs that optimal actions can lead to."""
     seen, queue = (np.empty(solution.optimal.size, dtype=dtype) for dtype in (np.uint8, np.int64))
     count = search.reach(solution.tables, solution.optimal, solution.first_u, seen, queue)
     return queue[:count]
 
 
-def _can_go_on_for_ever(solution: Solution, pairs: Array) -> bool:
+def _can_go_on_for_ever(solution: TabularSolution, pairs: Array) -> bool:
     """Say whether optimal actions can avoid every end, striking pairs whose every optimal action ends or leads out."""
     problem, n_u = solution.problem, solution.tables.n_u
     alive = set(pairs.tolist())
@@ -259,7 +173,7 @@ def _can_go_on_for_ever(solution: Solution, pairs: Array) -> bool:
     return bool(alive)
 
 
-def _witness(solution: Solution, ways: Array, direct: Array) -> Witness:
+def _witness(solution: TabularSolution, ways: Array, direct: Array) -> Witness:
     """Walk the way an optimal policy goes, leaving the shortest routes wherever the marked actions allow it."""
     problem, pair = solution.problem, (solution.problem.start, solution.first_u)
     trail: dict[tuple[int, int], int] = {}

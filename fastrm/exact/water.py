@@ -13,23 +13,27 @@ most; if the best path ends before the cut even so, it is optimal. Otherwise all
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
+from fastrm.dispatch import row
 from fastrm.errors import ConfigError
-from fastrm.exact.values import check_gamma
+from fastrm.exact.answers import Check, Finding, Guarantee, ScoreUnit, Solution, Witness, check, guarantee, solve
+from fastrm.exact.unit import optimal_arps, score_units
+from fastrm.exact.values import check_gamma, value_range
 from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.kernels.exact import water_search
 from fastrm.kernels.exact.water_search import Layer
 from fastrm.kernels.worlds.water import DISTANCE
 from fastrm.problems import WaterProblem, reward_bounds
 from fastrm.resources import usable_memory
-from fastrm.worlds import WATER_LIMIT, Point
+from fastrm.worlds import WATER_LIMIT, Cell, Point
 
 ROOM = 600_000_000
 """Bytes for the layers of a stretch of time."""
@@ -205,7 +209,7 @@ SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class WaterSolution:
+class WaterSolution(Solution):
     """The optimal policy of one machine on Water world; `fastrm.solve` finds it."""
 
     problem: WaterProblem
@@ -233,9 +237,9 @@ class WaterSolution:
         return self.ends if self.ends > 0 else None
 
     @property
-    def shortest(self) -> int:
-        """Fewest steps that complete the task."""
-        return self.problem.shortest[self.machine]
+    def start_value(self) -> float:
+        """Discounted reward of the optimal policy from the start."""
+        return self.value
 
     @cached_property
     def actions(self) -> tuple[int, ...]:
@@ -250,8 +254,8 @@ class WaterSolution:
         return self.problem.positions(self.problem.walk(self.actions, self.machine).states)
 
 
-@dataclass(frozen=True, eq=False)
-class WaterGuarantee:
+@dataclass(frozen=True, eq=False, repr=False)
+class WaterGuarantee(Guarantee):
     """Does every optimal policy of a machine take the fewest steps? `fastrm.guarantee` tells."""
 
     solution: WaterSolution
@@ -261,13 +265,26 @@ class WaterGuarantee:
     is_shortest: bool
     """Whether every optimal policy takes the fewest steps."""
 
-    def __repr__(self) -> str:
-        return (
-            f"<WaterGuarantee {self.verdict}: optimal {self.solution.length}, shortest {self.solution.shortest} steps>"
-        )
+    @property
+    def length(self) -> int | None:  # type: ignore[override]
+        """Steps of the soonest optimal policy, None if it does not complete the task."""
+        return self.solution.length
 
     @property
-    def verdict(self) -> str:
+    def shortest(self) -> int:  # type: ignore[override]
+        """Fewest steps that complete the task."""
+        return int(self.solution.shortest)
+
+    @cached_property
+    def witness(self) -> Witness:  # type: ignore[override]
+        """Where an optimal policy leads, and a path with the fewest steps."""
+        problem = self.solution.problem
+        fewest = problem.positions(problem.walk(self.shortest_actions, self.solution.machine).states)
+        paths = cast("tuple[tuple[Cell, ...], ...]", (self.solution.path, fewest))
+        return Witness(paths[0], (), "", None, paths[1], self.solution.value, self.shortest_return)
+
+    @property
+    def verdict(self) -> str:  # type: ignore[override]
         """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes`` or
         ``ends in failure``.
         """
@@ -288,6 +305,7 @@ class WaterGuarantee:
         return layers.path().actions + (0,) * problem.delay
 
 
+@row(solve, WaterProblem)
 def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterSolution:
     """Find the optimal policy for the rewards that a machine pays; `fastrm.solve` calls it.
 
@@ -311,6 +329,7 @@ def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> 
     return WaterSolution(problem, machine, gamma, _from_start(problem, machine, gamma, value), ends, horizon)
 
 
+@row(guarantee, WaterProblem)
 def guarantee_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterGuarantee:
     """Decide whether every optimal policy takes the fewest steps; `fastrm.guarantee` calls it."""
     best, entry = solve_water(problem, gamma, machine), problem.entry(machine)
@@ -324,7 +343,7 @@ def guarantee_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0)
 def _may_be_late(best: WaterSolution) -> bool:
     """Whether some optimal policy completes the task later than need be, or not at all; it may in the fewest steps."""
     problem, machine, gamma = best.problem, best.machine, best.gamma
-    fewest, last = best.shortest - problem.delay, WATER_LIMIT - problem.delay
+    fewest, last = int(best.shortest) - problem.delay, WATER_LIMIT - problem.delay
     for margin in MARGINS:
         horizon = min(fewest + margin, last)
         beyond = _most(problem, machine, gamma) if horizon < last else 0.0
@@ -367,3 +386,44 @@ def _most(problem: WaterProblem, machine: int, gamma: float) -> float:
     staying = max([0.0, *(reward_bounds(e.reward, farthest)[1] for e in chosen.edges if e.target in chosen.states)])
     moves = WATER_LIMIT if gamma == 1 else min(WATER_LIMIT, 1 / (1 - gamma))
     return ending + staying * moves
+
+
+@row(check, WaterProblem)
+def check_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> Check:
+    """Report on a machine on Water world."""
+    verdict = guarantee_water(problem, gamma, machine)
+    return Check(verdict, optimal_arps_on_water(problem)[machine], tuple(_findings(verdict)) if gamma < 1 else ())
+
+
+def _findings(verdict: WaterGuarantee) -> Iterator[Finding]:
+    """Find optimal policies that fail or never finish."""
+    returns, fewest = f"{verdict.solution.value:.6g}", f"{verdict.shortest_return:.6g}"
+    if verdict.verdict == "ends in failure":
+        yield Finding("failure", f"failing is optimal: it returns {returns}, succeeding {fewest}", is_error=False)
+    elif verdict.verdict == "never finishes":
+        message = f"an optimal policy never finishes: that returns {returns}, finishing in the fewest steps {fewest}"
+        yield Finding("procrastination", message, is_error=False)
+
+
+@row(score_units, WaterProblem)
+def score_units_on_water(problem: WaterProblem, *settings: float) -> tuple[ScoreUnit, ...]:
+    """Measure scores by one completion in the fewest steps from the world's own start."""
+    return tuple(ScoreUnit(1.0 / steps) for steps in problem.shortest)
+
+
+@row(optimal_arps, WaterProblem)
+def optimal_arps_on_water(problem: WaterProblem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
+    """Return one completion in the fewest steps; here the best policy does not explore."""
+    return tuple(1.0 / steps for steps in problem.shortest)
+
+
+@row(value_range, WaterProblem)
+def value_range_on_water(problem: WaterProblem, gamma: float) -> tuple[float, float]:
+    """Return the smallest and the largest discounted reward to come along paths with the fewest steps."""
+    found = []
+    for machine, reached in enumerate(problem.reached):
+        to_come = 0.0
+        for reward in reversed(problem.walk(reached.actions, machine).rewards.tolist()):
+            to_come = reward + gamma * to_come
+            found.append(to_come)
+    return min(found), max(found)

@@ -32,7 +32,7 @@ from fastrm.arrays import Array
 from fastrm.errors import FastrmError, StoreError
 from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
-from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, trained
+from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, iter_runs
 from fastrm.resources import usable_memory
 from fastrm.results import MAX_ERROR, Disk, Frame, empty_frame, fill_in
 from fastrm.schedules import final
@@ -67,14 +67,14 @@ def room_for(workers: int, memory: int | None = None) -> int:
 
 def bytes_of_largest_run(plan: Plan) -> int:
     """Return the bytes that a run on the largest map changes on its way; runs that cannot begin take none."""
-    texts = [text for _, _, text in plan.grids]
-    grid, sizes = texts.index(max(texts, key=len)), [1]
-    for task, method in itertools.product(range(len(plan.tasks)), range(len(plan.methods))):
+    largest = {kind: grid for grid, kind in sorted(enumerate(plan.kinds), key=lambda item: len(plan.grids[item[0]][2]))}
+    sizes = [1]
+    for grid, task, method in itertools.product(largest.values(), range(len(plan.tasks)), range(len(plan.methods))):
         for config in plan.variants:
             with contextlib.suppress(Exception):  # `work` will record it
                 problem = plan.problem(grid, task, method)
                 batch = Batch(
-                    problem, plan.methods[method].algo, steps=plan.steps, seeds=(), config=config,
+                    problem, plan.methods[method].algo, steps=plan.steps, config=config,
                     optimum=[1.0] * len(problem.machines),
                 )  # fmt: skip
                 sizes.append(batch.bytes_per_seed)
@@ -141,7 +141,7 @@ def reason_of(problem: Exception) -> str:
 
 
 def request_of(plan: Plan, runs: Sequence[int], **how: Any) -> dict[str, Any]:
-    """Return what `trained` is asked for: the runs differ in their seeds only.
+    """Return what `iter_runs` is asked for: the runs differ in their seeds only.
 
     Runs that another run comes before are asked for with that run, which is trained here; `how` is for its training.
     """
@@ -159,11 +159,11 @@ def request_of(plan: Plan, runs: Sequence[int], **how: Any) -> dict[str, Any]:
 
 
 def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
-    """Yield some runs that differ in their seeds only, as they are to the last bit; `how` is for `trained`."""
+    """Yield some runs that differ in their seeds only, as they are to the last bit; `how` is for `iter_runs`."""
     unit, alone = _unit(plan, *_yardstick(plan, runs[0])), {name: how[name] for name in how if name != "episodes"}
     at_once = WARM_RUNS if plan.source_of(runs[0]) is not None else len(runs)
     for k in range(0, len(runs), at_once):
-        yield from trained(**request_of(plan, runs[k : k + at_once], **alone), optimum=unit, **how)
+        yield from iter_runs(**request_of(plan, runs[k : k + at_once], **alone), optimum=unit, **how)
 
 
 def _yardstick(plan: Plan, run: int) -> tuple[int, int, float, float, int]:
@@ -335,7 +335,7 @@ def write_log(plan: Plan, run: int, folder: Path) -> bool:
             return False
         grid, task, method, _, _ = plan.coordinates(run)
         ones = [1.0] * len(plan.problem(grid, task, method).machines)
-        (finished,) = trained(**request_of(plan, [run]), optimum=ones, episodes=True)
+        (finished,) = iter_runs(**request_of(plan, [run]), optimum=ones, episodes=True)
         log = finished.episode_log
         disk, aside = Disk(), path.with_suffix(".tmp")
         disk.make_folder(path.parent)

@@ -96,8 +96,9 @@ def threads(means: Means) -> Iterator[Pool]:
 @contextmanager
 def processes(means: Means) -> Iterator[Pool]:
     """Open processes on this machine; every kernel is compiled here first, so that they find machine code on disk."""
-    largest = max(means.plan.grids, key=lambda grid: len(grid[2]))  # large tables have kernels of their own
-    short = replace(means.plan, grids=(means.plan.grids[0], largest), seeds=1, steps=1, sweep=())
+    by_size = sorted(zip(means.plan.grids, means.plan.kinds, strict=True), key=lambda item: len(item[0][2]))
+    largest = {kind: grid for grid, kind in by_size}  # large tables have kernels of their own
+    short = replace(means.plan, grids=(means.plan.grids[0], *largest.values()), seeds=1, steps=1, sweep=())
     with compile_lock():
         work(short.to_json(), range(short.count))
     learners, room = _learners_of_others(), room_for(means.workers)
@@ -207,13 +208,13 @@ class Others(NamedTuple):
 
 
 def _learners_of_others() -> Others:
-    return Others(loaded_files(), registry.outsiders())
+    return Others(loaded_files(), registry.custom_learners())
 
 
 def _work_elsewhere(learners: Others, plan: str, runs: list[int], room: int) -> tuple[Frame, float]:
     """Do the work of a batch in another process, which must get to know learners of the user's own first."""
     load_again(learners.files)
-    registry.invite(learners.classes)
+    registry.register_all(learners.classes)
     return work(plan, runs, room=room)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -233,7 +233,7 @@ def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | Non
         readers = [
             method
             for method in methods
-            if name in (*registry.COMMON, *registry.find(method.algo).settings)
+            if name in (*registry.COMMON, *registry.settings_of(method.algo))
             and (name != "q_init" or method.shaping or (method.optimism is None and optimism is None))
         ]
         if not readers:
@@ -243,7 +243,14 @@ def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | Non
 
 def as_table(learner: LearnerConfig, sweep: Sweep) -> dict[str, Any]:
     """Return all settings as one table, those with several values as tuples."""
-    return asdict(learner) | dict(sweep)
+    return stored_learner(learner) | dict(sweep)
+
+
+def stored_learner(learner: LearnerConfig, swept: Collection[str] = ()) -> dict[str, Any]:
+    """Return settings as files hold them: newer ones only where they are not the default."""
+    usual = LearnerConfig()
+    newer = {name for name in ("features",) if name not in swept and getattr(learner, name) == getattr(usual, name)}
+    return {name: value for name, value in asdict(learner).items() if name not in newer}
 
 
 def variants_of(learner: LearnerConfig, sweep: Sweep) -> tuple[LearnerConfig, ...]:

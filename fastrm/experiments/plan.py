@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -48,6 +48,7 @@ from fastrm.experiments.experiment import (
     read_learner,
     read_warm_starts,
     stored_column,
+    stored_learner,
     variants_of,
 )
 from fastrm.learners import registry
@@ -55,7 +56,16 @@ from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
 from fastrm.machines.language import read
 from fastrm.problems import METRICS, Metric, Problem, compile
 from fastrm.resources import remember
-from fastrm.worlds import count_starts, generate_grid, load_world, read_world, write_world
+from fastrm.worlds import (
+    GridMap,
+    count_starts,
+    generate_world,
+    kind_of_text,
+    load_world,
+    read_world,
+    split_world,
+    write_world,
+)
 
 MOST_RUNS = 10**8
 """Runs of a plan: some tables have a row per run of the plan, whether or not it was made."""
@@ -203,13 +213,17 @@ def _check_count(table: dict[str, Any]) -> None:
         raise ConfigError(f"speaks of {count} runs; at most {MOST_RUNS} can be read")
 
 
-def identity_of(method: Method, config: LearnerConfig, profile: Profile, optimism: float | None) -> str:
-    """Return what determines the numbers of a method beside map, machines, steps and seed, as JSON."""
-    learner, every = registry.find(method.algo), asdict(config) | asdict(profile)
+def identity_of(
+    method: Method, config: LearnerConfig, profile: Profile, optimism: float | None, kind: str = "tabular"
+) -> str:
+    """Return what determines the numbers of a method beside world, machines, steps and seed, as JSON."""
+    known = kind if method.algo in registry.names(kind) else "tabular"  # a run without a learner records its error
+    learner, every = registry.find(method.algo, known), asdict(config) | asdict(profile)
     read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
     if optimism is not None:
         read["q_init"] = f"@{optimism}"
-    return json.dumps([method.algo, learner.semantics, method.shaping, read], sort_keys=True)
+    given = [f"not given: {' '.join(config.not_given)}"] if kind == "water" else []  # there other defaults hold
+    return json.dumps([method.algo, learner.semantics, method.shaping, read, *given], sort_keys=True)
 
 
 def hash_of(*parts: str) -> str:
@@ -241,7 +255,8 @@ def machines_of(
         raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* depends on gamma, which has several values here")
     texts = []
     for _, _, text in grids:
-        problem = compile(read_world(text), build(0.0), experiment.profile, experiment.metric, start=experiment.start)
+        world = cast("GridMap", read_world(text))
+        problem = compile(world, build(0.0), experiment.profile, experiment.metric, start=experiment.start)
         critical = as_float(critical_reward(problem, experiment.first_learner.gamma))
         if math.isinf(critical):
             raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")
@@ -255,12 +270,13 @@ def machines_of(
 def grids_of(experiment: Experiment) -> list[tuple[str, str, str]]:
     """Return setup, name and text of every map: generate some, read the others."""
     grids = [
-        (setup, str(k), generate_grid(setup, size=experiment.size, seed=k).render())
+        (setup, str(k), write_world(generate_world(setup, size=experiment.size, seed=k)))
         for setup in experiment.setups
         for k in range(experiment.maps)
     ]
     for name in experiment.map_files:
-        grids.append((Path(name).stem, Path(name).stem, write_world(load_world(name))))
+        file, world = split_world(name)
+        grids.append((Path(file).stem, world or Path(file).stem, write_world(load_world(name))))
     names = [(setup, name) for setup, name, _ in grids]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ConfigError(f"two maps are called {twice[0][1]!r}; give their files different names")
@@ -336,6 +352,8 @@ class Plan:
         tasks = tasks_of(experiment, {method.kind for method in methods}, grids)
         check_is_read(experiment.sweep, methods, experiment.optimism)
         settings = asdict(experiment)
+        if isinstance(experiment.learner, LearnerConfig):
+            settings["learner"] = stored_learner(experiment.learner)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
         if not experiment.warm_start:  # as in files from before there were warm starts
@@ -362,6 +380,9 @@ class Plan:
         """Return the plan as one string."""
         table = asdict(self) | {"methods": [method.label for method in self.methods]}
         absent = {name for name in ("sweep", "start", "warm_start") if not table[name]}  # as in files from before
+        table["learner"] = stored_learner(self.learner, {name for name, _ in self.sweep})
+        if "water" in self.kinds:
+            table["not_given"] = self.learner.not_given
         return json.dumps({name: value for name, value in table.items() if name not in absent}, sort_keys=True)
 
     @classmethod
@@ -374,8 +395,10 @@ class Plan:
         ConfigError
             When something in it has the wrong type or is out of range; the text may come from a foreign file.
         """
-        table = known_fields(cls, read_plan(text))
+        written = read_plan(text)
+        table, absent = known_fields(cls, written), written.get("not_given", ())
         learner = known_fields(LearnerConfig, table["learner"]) | dict(table.get("sweep", ()))
+        learner = {name: value for name, value in learner.items() if name not in absent}
         table["learner"], table["sweep"] = read_learner(learner)
         for key in ("grids", "tasks"):
             table[key] = tuple(tuple(item) for item in table[key])
@@ -402,6 +425,11 @@ class Plan:
     def shape(self) -> tuple[int, int, int, int, int]:
         """Numbers of maps, tasks, methods, variants and seeds; runs are numbered in this order, seeds fastest."""
         return len(self.grids), len(self.tasks), len(self.methods), len(self.variants), self.seeds
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of problem that every world makes, by which learners are looked up."""
+        return tuple("water" if kind_of_text(text) == "water" else "tabular" for _, _, text in self.grids)
 
     @cached_property
     def variants(self) -> tuple[LearnerConfig, ...]:
@@ -471,7 +499,10 @@ class Plan:
 
     def attributes(self) -> dict[str, str]:
         """Return what a result file says of the plan."""
-        semantics = {method.algo: registry.find(method.algo).semantics for method in self.methods}
+        algos = {method.algo for method in self.methods}
+        semantics = {algo: registry.find(algo).semantics for algo in algos}
+        if "water" in self.kinds:
+            semantics |= {f"{algo} on water": registry.find(algo, "water").semantics for algo in registry.LINEAR}
         return {
             "semantics": json.dumps(semantics, sort_keys=True),
             "experiment": json.dumps(self.experiment, sort_keys=True),
@@ -525,9 +556,19 @@ class Plan:
     @cached_property
     def identities(self) -> tuple[str, ...]:
         """What determines the numbers of every method and variant beside map, machines, steps and seed, as JSON."""
+        return tuple(identity for kind in sorted(set(self.kinds)) for identity in self._identities[kind])
+
+    @cached_property
+    def _identities(self) -> dict[str, list[str]]:
+        """The identities on every kind of problem."""
         profile = Profile.named(self.profile)
-        crossed = itertools.product(self.methods, self.variants)
-        return tuple(identity_of(method, config, profile, self.optimism_of(method)) for method, config in crossed)
+        return {
+            kind: [
+                identity_of(method, config, profile, self.optimism_of(method), kind)
+                for method, config in itertools.product(self.methods, self.variants)
+            ]
+            for kind in dict.fromkeys(self.kinds)
+        }
 
     @property
     def _where(self) -> tuple[str, ...]:
@@ -540,7 +581,7 @@ class Plan:
         texts = self.grids[grid][2], *self.machines(grid, task, method)
         rest = self.metric, self.slip, self.steps, self.stream(grid, seed), *self._where
         before = () if (source := self.source_of(run)) is None else (self.run_id(source),)
-        identity = self.identities[method * len(self.variants) + variant]
+        identity = self._identities[self.kinds[grid]][method * len(self.variants) + variant]
         return hash_of(*texts, json.dumps(rest), identity, *before)[:16]
 
 

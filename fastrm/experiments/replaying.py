@@ -109,7 +109,9 @@ def _check_learner(results: Results, row: int) -> None:
     """Insist that the learner of a run is known, and does what it did then."""
     algo = str(results["algo"][row])
     check_learner(algo, _place(results, row))
-    there, here = json.loads(results.attributes["semantics"]).get(algo), registry.find(algo).semantics
+    kind = results.plan.kinds[results.plan.coordinates(_number(results, row)).grid]
+    stored = json.loads(results.attributes["semantics"])
+    there, here = stored.get(algo if kind == "tabular" else f"{algo} on {kind}"), registry.find(algo, kind).semantics
     if there != here:
         raise StoreError(
             f"{_place(results, row)}: learner {shown(algo)} has semantics {there} in the file and {here} here; "

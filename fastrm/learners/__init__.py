@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fastrm.learners.files import load_again as load_again, load_file as load_file, loaded_files as loaded_files
     from fastrm.learners.fixed_point import HrmFixedPoint as HrmFixedPoint, hrm_fixed_point as hrm_fixed_point
     from fastrm.learners.hrm import option_pairs as option_pairs
-    from fastrm.learners.linear import WaterLearner as WaterLearner
     from fastrm.learners.registry import register as register
     from fastrm.learners.runs import (
         Run as Run,
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     )
     from fastrm.learners.training import (
         SHARE_FOR_TABLES as SHARE_FOR_TABLES,
+        iter_runs as iter_runs,
         train as train,
         train_many as train_many,
-        trained as trained,
     )
 
 __getattr__, __dir__, __all__ = lazy_names(
@@ -37,9 +36,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
         "files": ("load_again", "load_file", "loaded_files"),
         "hrm": ("option_pairs",),
-        "linear": ("WaterLearner",),
         "registry": ("register",),
         "runs": ("Run", "acts_by_state", "check_acts_by_state"),
-        "training": ("SHARE_FOR_TABLES", "train", "train_many", "trained"),
+        "training": ("SHARE_FOR_TABLES", "train", "train_many", "iter_runs"),
     },
 )

@@ -1,25 +1,24 @@
-"""What runs share, whether they learn tables or weights: rates, logs, and the pieces in which they advance.
+"""Several seeds of one learner, advanced together in pieces of any size.
 
-Reward shaping: what learners learn from, the machines' own rewards or ``r + gamma Phi(u') - Phi(u)``.
-
-Warm starts: a run begins with what another has learned, its columns matched by machine state.
-
-Several seeds of one learner, advanced together in pieces of any size.
+What differs by kind of problem has a table with a row per kind: `begin_setting` (what kernels read), `begin_state`
+(what they change), `fit_values` (what a run may begin with) and `roll_out` (what the greedy policy does). The rows of
+maps, tables and agendas are here, those of Water world in `linear`.
 """
 
 from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.checks import check_known, check_truth, check_whole
 from fastrm.config import LearnerConfig, Profile, log_ticks
+from fastrm.dispatch import by_kind, row
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
@@ -28,9 +27,8 @@ from fastrm.kernels.episode import begin
 from fastrm.learners import registry
 from fastrm.learners.registry import Learner, Values
 from fastrm.learners.runs import Run
-from fastrm.problems import Problem, check_problem, mean_length
+from fastrm.problems import CellProblem, Problem, mean_length, unsupported
 from fastrm.schedules import GRID, final, value_at
-from fastrm.worlds import Cell
 
 
 def rule_at(profile: Profile, config: LearnerConfig, step: int) -> Rule:
@@ -102,17 +100,24 @@ def next_span(config: LearnerConfig, steps: int, done: int, target: int) -> Span
     return Span(1, min(end, target) - done, row if end <= target else -1)
 
 
-def check_settings(config: object, settings: Mapping[str, Any], more: tuple[str, ...] = ()) -> None:
-    """Refuse what is no setting of a learner; `more` names others that could have been meant."""
+def configure(problem: Problem, config: LearnerConfig | None, settings: Mapping[str, Any], steps: int) -> LearnerConfig:
+    """Return the settings of a run: those given, else those that fit the problem, else the paper's."""
     for name in settings:
-        if name in ("profile", "metric", "slip"):
+        if name in ("profile", "metric", "slip", "start", "starts"):
             raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
-        check_known(name, (*LearnerConfig.__dataclass_fields__, *more))
+        check_known(name, LearnerConfig.__dataclass_fields__)
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
+    chosen = replace(config or LearnerConfig(), **settings).filled(problem.defaults(steps))
+    if chosen.episode_limit > problem.longest_episode:
+        where = registry.PLACES.get(problem.kind, problem.source)
+        raise ConfigError(
+            f"episode_limit={chosen.episode_limit}: on {where} it must be at most {problem.longest_episode}"
+        )
+    return chosen
 
 
-def learned_rewards(problem: Problem, gamma: float, shaping: bool) -> Array:
+def learned_rewards(problem: CellProblem, gamma: float, shaping: bool) -> Array:
     """Return the rewards to learn from, [event, column]; Phi is `RewardMachine.potentials` of every machine."""
     tables = problem.tables
     if not shaping:
@@ -127,8 +132,8 @@ def learned_rewards(problem: Problem, gamma: float, shaping: bool) -> Array:
     return shaped
 
 
-def check_warm_starts(problem: Problem, learner: Learner, given: object, n: int) -> list[Values] | None:
-    """Return what each of n runs begins with, None where they begin anew.
+def list_warm_starts(problem: Problem, learner: Learner, given: object, n: int) -> list[Run]:
+    """Return the run that each of n runs begins with, none where they begin afresh.
 
     `given` is a run for all of them, or a list with a run for each.
 
@@ -138,21 +143,23 @@ def check_warm_starts(problem: Problem, learner: Learner, given: object, n: int)
         When it is neither, or when what was learned does not fit the problem or the learner.
     """
     if given is None:
-        return None
+        return []
     runs = [given] * n if isinstance(given, Run) else given
     if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs) or len(runs) != n:
         raise ConfigError(f"warm_start={shown(given)}: must be a Run, or a list with a Run for each seed")
     if not hasattr(learner, "put"):
         raise ConfigError(f"warm_start: {learner.name} has no 'put', so it cannot begin with what was learned")
-    return [_fitted(problem, learner, run) for run in runs]
+    for run in runs:
+        check_numbers("warm_start", "q", run.q)
+        fit_values(problem, learner, run)
+    return list(runs)
 
 
-def put_values(problem: Problem, learner: Learner, state: State, i: int, given: Values) -> None:
-    """Let run i begin with values; raise ConfigError unless they are numbers in the shape that the learner needs."""
+def put_values(problem: Problem, learner: Learner, state: State, i: int, run: Run) -> None:
+    """Let run i begin with what another learned; raise ConfigError unless it has the shape that the learner needs."""
     wanted = learner.values(problem, state, i)
-    _check_shape(learner, wanted, given)
     try:
-        learner.put(problem, state, i, given)
+        learner.put(problem, state, i, fit_values(problem, learner, run, wanted))
     except KeyError as missing:
         if missing.args[0] not in wanted.more:
             raise
@@ -168,8 +175,10 @@ def check_numbers(what: str, name: str, array: object) -> None:
         raise ConfigError(f"{what}: {name}: must be finite numbers, and {np.sum(~np.isfinite(array))} of them are not")
 
 
-def _check_shape(learner: Learner, wanted: Values, given: Values) -> None:
-    """Refuse values of another shape than the learner begins with, as other settings may give them."""
+def _check_shape(learner: Learner, wanted: Values | None, given: Values) -> Values:
+    """Return values of the shape that the learner begins with; other settings may give others."""
+    if wanted is None:
+        return given
     both = wanted.more.keys() & given.more.keys()
     pairs = [("q", wanted.q, given.q), *((name, wanted.more[name], given.more[name]) for name in sorted(both))]
     for name, mine, theirs in pairs:
@@ -179,12 +188,25 @@ def _check_shape(learner: Learner, wanted: Values, given: Values) -> None:
                 f"warm_start: the run of {learner.name} has a table of shape {list(np.shape(theirs))}, and this one "
                 f"needs {list(np.shape(mine))}; train the first run with the same settings, on a problem of this shape"
             )
+    return given
 
 
-def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:
-    """Return what a run learned with the columns in the order of a problem's states."""
+@by_kind
+def fit_values(problem: Problem, learner: Learner, run: Run, wanted: Values | None = None) -> Values:
+    """Return what a run learned as the learner needs it on a problem, `wanted` being what it begins with otherwise.
+
+    Raises
+    ------
+    ConfigError
+        When it does not fit.
+    """
+    raise unsupported(problem)
+
+
+@row(fit_values, CellProblem)
+def fit_table(problem: CellProblem, learner: Learner, run: Run, wanted: Values | None = None) -> Values:
+    """Return the values of a run with the columns in the order of a problem's states."""
     cells, actions = problem.tables.next_s.shape
-    check_numbers("warm_start", "q", run.q)
     if run.q.ndim != 3:
         raise ConfigError(f"warm_start: q: must be an array by cell, column and action, not of {run.q.ndim} dimensions")
     if (run.q.shape[0], run.q.shape[2]) != (cells, actions):
@@ -192,25 +214,109 @@ def _fitted(problem: Problem, learner: Learner, run: Run) -> Values:
             f"warm_start: the run has values of {run.q.shape[0]} cells and {run.q.shape[2]} actions, and the problem "
             f"has {cells} and {actions}"
         )
-    agendas = [one.agenda.targets if one and one.agenda else () for one in (run.problem, problem)]
-    states = () if problem.agenda else problem.states
-    if agendas[0] != agendas[1] or sorted(run.states) != sorted(states):
-        kind = "stages" if any(agendas) else "states"
-        listed = [
-            [*targets, *(name for _, name in of)] for targets, of in zip(agendas, (run.states, states), strict=True)
-        ]
-        names = [", ".join(each) for each in listed]
-        raise ConfigError(f"warm_start: the run has values of the {kind} {names[0]}, and the problem has {names[1]}")
+    check_columns(problem, run)
     source = registry.find(run.algo)
-    if source.name == learner.name and run.states == states:
-        return Values(run.q, run.more)
+    if source.name == learner.name and run.states == problem.states:
+        return _check_shape(learner, wanted, Values(run.q, run.more))
     if not (source.per_state and learner.per_state):
         raise ConfigError(
             f"warm_start: {source.name} and {learner.name} do not keep the same kind of values; begin with a run of "
             f"{learner.name} on a problem with the same states in the same order"
         )
     column = {state: k for k, state in enumerate(run.states)}
-    return Values(run.q[:, [column[state] for state in problem.states]])
+    return _check_shape(learner, wanted, Values(run.q[:, [column[state] for state in problem.states]]))
+
+
+def check_columns(problem: Problem, run: Run) -> None:
+    """Raise ConfigError unless a run has values of the states, or of the stages, that a problem has."""
+    stages = run.problem.stages if run.problem else ()
+    if stages != problem.stages or sorted(run.states) != sorted(problem.states):
+        kind = "stages" if stages or problem.stages else "states"
+        both = (stages, run.states), (problem.stages, problem.states)
+        names = [", ".join([*targets, *(name for _, name in states)]) for targets, states in both]
+        raise ConfigError(f"warm_start: the run has values of the {kind} {names[0]}, and the problem has {names[1]}")
+
+
+class Greedy(NamedTuple):
+    """What the greedy policy does in a task, from the (first) start."""
+
+    path: tuple[Any, ...]
+    length: float | None
+    """Steps to complete the task, the mean over starts; None if it does not, from some start."""
+    actions: tuple[int, ...] | None = None
+    """The actions, where they are known."""
+
+
+@by_kind
+def begin_setting(
+    problem: Problem, learner: Learner, config: LearnerConfig, units: Sequence[ScoreUnit], shaping: bool
+) -> Any:
+    """Return what the kernels of a learner read, the same for all runs."""
+    raise unsupported(problem)
+
+
+@by_kind
+def begin_state(
+    problem: Problem, learner: Learner, config: LearnerConfig, setting: Any, seeds: Sequence[int], log: Log
+) -> State:
+    """Return what the kernels of a learner change, as runs begin: a row per seed."""
+    raise unsupported(problem)
+
+
+@by_kind
+def roll_out(problem: Problem, learner: Learner, config: LearnerConfig, values: Values) -> list[Greedy]:
+    """Return what the greedy policy does in every task."""
+    raise unsupported(problem)
+
+
+@row(begin_setting, CellProblem)
+def begin_table_setting(
+    problem: CellProblem, learner: Learner, config: LearnerConfig, units: Sequence[ScoreUnit], shaping: bool
+) -> Setting:
+    """Return what the kernels of tables read."""
+    tables, n = problem.tables, problem.n_actions
+    setting = Setting(
+        tables=tables,
+        tasks=tabulate_tasks(tables.first_u, tables.own_score, units),
+        reward=learned_rewards(problem, config.gamma, shaping),
+        rule=rule_at(problem.profile, config, 0),
+        slip=threshold(problem.slip) if problem.slip else None,
+        far=None,
+        actions=None if n == N_ACTIONS else (np.uint64(n),) * (problem.room // N_ACTIONS),
+        several=True if tables.starts.size > 1 else None,
+    )
+    values = learner.begin(problem, setting.reward, config, 0)[0]
+    return setting._replace(far=True) if bytes_per_row(values) > CACHED_BYTES else setting
+
+
+@row(begin_state, CellProblem)
+def begin_table_state(
+    problem: CellProblem, learner: Learner, config: LearnerConfig, setting: Setting, seeds: Sequence[int], log: Log
+) -> State:
+    """Return the agents and tables of some runs."""
+    agents = np.zeros(len(seeds), dtype=AGENT)
+    rng.seed_runs(agents, np.array(seeds, dtype=np.uint64))
+    begin(agents, setting.tasks, problem.tables.starts, setting.several)
+    return State(agents, log, *learner.begin(problem, setting.reward, config, len(seeds)))
+
+
+@row(roll_out, CellProblem)
+def roll_out_tables(problem: CellProblem, learner: Learner, config: LearnerConfig, values: Values) -> list[Greedy]:
+    """Follow the greedy policy of a table from every start."""
+    found, tables = [], problem.tables
+    path = np.empty(len(tables.next_s) * problem.columns + 2, dtype=np.int64)
+    for u in tables.first_u:
+        lengths: list[int] = []
+        for s in tables.starts:
+            length, outcome = learner.follow(problem, values, int(s), int(u), path)
+            if not lengths:
+                last = length if outcome == SUCCESS else min(length, config.episode_limit)
+                cells = problem.terrain.cells_of(path[: last + 1])
+            if outcome != SUCCESS:
+                break
+            lengths.append(int(length))
+        found.append(Greedy(cells, mean_length(lengths) if len(lengths) == tables.starts.size else None))
+    return found
 
 
 CACHED_BYTES = 1 << 20
@@ -218,7 +324,7 @@ CACHED_BYTES = 1 << 20
 
 
 class Batch:
-    """Several seeds of one learner, advanced in pieces of any size; `start` begins anew with others."""
+    """Several seeds of one learner, advanced in pieces of any size; `start` begins again with other seeds."""
 
     def __init__(
         self,
@@ -226,61 +332,48 @@ class Batch:
         algo: str,
         *,
         steps: int,
-        seeds: Sequence[int],
+        seeds: Sequence[int] = (),
         shaping: bool = False,
         optimum: Sequence[float | ScoreUnit] | None = None,
         episodes: bool = False,
         config: LearnerConfig | None = None,
         **settings: Any,
     ) -> None:
-        self.learner = registry.find(algo)
-        check_problem(problem, may_be_large=getattr(self.learner, "takes_large", False))
-        check_settings(config, settings)
-        self.config = replace(config or LearnerConfig(), **settings)
+        if not isinstance(problem, Problem):
+            raise unsupported(problem)
+        self.learner = registry.find(algo, problem.kind)
         check_whole("steps", steps, 1, 2**53)
         check_truth("shaping", shaping)
         check_truth("episodes", episodes)
-        self.problem, self.shaping = problem.at(self.config.gamma), shaping
+        self.config = config = configure(problem, config, settings, int(steps))
+        self.problem, self.shaping = problem.at(config.gamma), shaping
         self.steps, self.episodes = int(steps), episodes
-        self.units = _check_optimum(self.problem, self.config, self.steps, optimum)
-        self.setting = self._settle()
-        self.start(())  # arrays of no run at all show how large those of one are
-        self.bytes_per_seed = _bytes_per_row(self.state)
-        if _bytes_per_row(self.state.q) > CACHED_BYTES:
-            self.setting = self.setting._replace(far=True)
-        self.start(seeds)
+        if optimum is None:
+            last_epsilon = final(config.epsilon, self.steps)
+            self.units = score_units(self.problem, config.gamma, last_epsilon, config.episode_limit)
+        else:
+            self.units = check_units(optimum, len(problem.machines))
+        self.setting = begin_setting(self.problem, self.learner, config, self.units, shaping)
+        self.bytes_per_seed = bytes_per_row(self._begin(()))  # arrays of no run at all show how large those of one are
+        if len(seeds):
+            self.start(seeds)
 
     def start(self, seeds: Sequence[int], warm_start: object = None) -> None:
-        """Begin anew with these seeds; `warm_start` is a run, or one for each, whose values they begin with."""
+        """Begin with these seeds; `warm_start` is a run, or one for each, whose values they begin with."""
         for seed in seeds:
             check_whole("seed", seed, 0, 2**64 - 1)
         self.seeds, self.done = [int(seed) for seed in seeds], 0
-        agents = np.zeros(len(self.seeds), dtype=AGENT)
-        rng.seed_runs(agents, np.array(self.seeds, dtype=np.uint64))
-        begin(agents, self.setting.tasks, self.problem.tables.starts, self.setting.several)
-        q, own = self.learner.begin(self.problem, self.setting.reward, self.config, len(self.seeds))
-        room = self.steps if self.episodes else 0
-        log = blank_log(self.config, self.steps, len(self.problem.machines), len(self.seeds), room)
-        self.state = State(agents, log, q, own)
-        for i, values in enumerate(check_warm_starts(self.problem, self.learner, warm_start, len(self.seeds)) or ()):
-            put_values(self.problem, self.learner, self.state, i, values)
+        self.state = self._begin(self.seeds)
+        for i, run in enumerate(list_warm_starts(self.problem, self.learner, warm_start, len(self.seeds))):
+            put_values(self.problem, self.learner, self.state, i, run)
 
-    def _settle(self) -> Setting:
-        """Put together what stays the same."""
-        problem, config = self.problem, self.config
-        return Setting(
-            tables=problem.tables,
-            tasks=tabulate_tasks(problem.tables.first_u, problem.tables.own_score, self.units),
-            reward=learned_rewards(problem, config.gamma, self.shaping),
-            rule=rule_at(problem.profile, config, 0),
-            slip=threshold(problem.slip) if problem.slip else None,
-            far=None,
-            actions=_count_of_actions(problem),
-            several=True if problem.tables.starts.size > 1 else None,
-        )
+    def _begin(self, seeds: Sequence[int]) -> State:
+        room = self.steps if self.episodes else 0
+        log = blank_log(self.config, self.steps, len(self.problem.machines), len(seeds), room)
+        return begin_state(self.problem, self.learner, self.config, self.setting, seeds, log)
 
     def advance(self, steps: int) -> None:
-        """Make so many more steps in every run, never beyond the end."""
+        """Advance every run by `steps`, never beyond the end."""
         target = min(self.done + steps, self.steps)
         while self.done < target:
             span = next_span(self.config, self.steps, self.done, self._settle_rates(target))
@@ -303,9 +396,9 @@ class Batch:
         return self.learner.values(self.problem, self.state, i)
 
     def result(self, i: int) -> Run:
-        """Return run i as it stands."""
+        """Return run i as it is now."""
         log, ended, values = self.state.log, int(self.state.agents["episodes"][i]), self.values(i)
-        paths, lengths = zip(*self._roll_out(values), strict=True)
+        greedy = roll_out(self.problem, self.learner, self.config, values)
         return Run(
             algo=self.learner.name,
             seed=self.seeds[i],
@@ -317,61 +410,24 @@ class Batch:
             reward=log.reward[i],
             completions=log.completions[i],
             episodes=log.episodes[i],
-            states=() if self.problem.agenda is not None else self.problem.states,
+            states=self.problem.states,
             q=values.q,
             more=values.more,
-            greedy_paths=paths,
-            greedy_lengths=lengths,
-            shortest=_known_shortest(self.problem),
+            greedy_paths=tuple(found.path for found in greedy),
+            greedy_lengths=tuple(found.length for found in greedy),
+            known_actions=tuple(found.actions for found in greedy),
+            shortest=self.problem.known_shortest,
             unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
             problem=self.problem,
         )
 
-    def _roll_out(self, values: Values) -> Iterator[tuple[tuple[Cell, ...], float | None]]:
-        """Yield path, from the first start, and length of the greedy policy in every task."""
-        problem = self.problem
-        parts = problem.tables.n_u if problem.agenda is None else len(problem.agenda.targets)
-        path = np.empty(len(problem.tables.next_s) * parts + 2, dtype=np.int64)
-        for u in problem.tables.first_u:
-            lengths: list[int | None] = []
-            for s in problem.tables.starts:
-                length, outcome = self.learner.follow(problem, values, int(s), int(u), path)
-                lengths.append(int(length) if outcome == SUCCESS else None)
-                if len(lengths) == 1:
-                    last = length if outcome == SUCCESS else min(length, self.config.episode_limit)
-                    cells = problem.terrain.cells_of(path[: last + 1])
-                if lengths[-1] is None:
-                    break
-            reached = [length for length in lengths if length is not None]
-            yield cells, mean_length(reached) if len(reached) == problem.tables.starts.size else None
 
-
-def _known_shortest(problem: Problem) -> tuple[float, ...]:
-    """Return the lengths of shortest paths, NaN for an agenda too large to know one."""
-    tour = None if problem.agenda is None else problem.tour
-    return problem.shortest if tour is None or tour.is_shortest else (math.nan,)
-
-
-def _count_of_actions(problem: Problem) -> tuple[np.uint64, ...] | None:
-    """Return the number of actions as kernels want it: None for four, else once for each block of four."""
-    n = problem.n_actions
-    return None if n == N_ACTIONS else (np.uint64(n),) * (problem.room // N_ACTIONS)
-
-
-def _bytes_per_row(arrays: Any) -> int:
+def bytes_per_row(arrays: Any) -> int:
     """Return the bytes that a row more would take in nested tuples of arrays, of which those with rows have none."""
     if isinstance(arrays, tuple):
-        return sum(_bytes_per_row(array) for array in arrays)
+        return sum(bytes_per_row(array) for array in arrays)
     if not isinstance(arrays, np.ndarray) or arrays.ndim == 0 or len(arrays):
         return 0
-    row: tuple[int, ...] = arrays.shape[1:]
-    return int(arrays.dtype.itemsize) * math.prod(row)
-
-
-def _check_optimum(
-    problem: Problem, config: LearnerConfig, steps: int, optimum: Sequence[float | ScoreUnit] | None
-) -> tuple[ScoreUnit, ...]:
-    if optimum is None:
-        return score_units(problem, config.gamma, final(config.epsilon, steps), config.episode_limit)
-    return check_units(optimum, len(problem.machines))
+    size: int = arrays.dtype.itemsize * math.prod(arrays.shape[1:])
+    return size

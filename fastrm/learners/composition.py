@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
 from fastrm.machines import RewardMachine, task
 from fastrm.machines.language import Agenda
-from fastrm.problems import MOST_TOURED, Per, Problem, Terrain, find_tour, objects_of_columns
+from fastrm.problems import MOST_TOURED, CellProblem, Per, Terrain, find_tour, objects_of_columns
 from fastrm.worlds import Cell
 
 
@@ -79,7 +80,8 @@ def compose(run: Run, text: str) -> Composition:
     wanted = task(text).agenda
     if wanted is None:
         raise ConfigError(f"task {shown(text)}: must be visits in turn and in any order, such as a-{{b,c}}")
-    problem, learned = run.problem, agenda_of(run.problem)
+    problem = cast("CellProblem", run.problem)
+    learned = agenda_of(problem)
     for target in wanted.targets:
         if target not in learned.targets:
             raise ConfigError(
@@ -95,7 +97,7 @@ def compose(run: Run, text: str) -> Composition:
     return Composition(text, length if is_done else None, cells, best)
 
 
-def _chosen(problem: Problem, learned: Agenda, wanted: Agenda, run: Run) -> Values:
+def _chosen(problem: CellProblem, learned: Agenda, wanted: Agenda, run: Run) -> Values:
     """Return the values of a run for the columns of another agenda."""
     known = {
         tuple(cells): k for k, (_, cells) in enumerate(objects_of_columns(problem.terrain, learned, run.config.per))

@@ -26,8 +26,7 @@ from fastrm.kernels.learners import coupled
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
 from fastrm.machines.language import Agenda
-from fastrm.problems import MOST_PLANNED, Per, Problem, Terrain, tabulate_columns
-from fastrm.worlds import GridMap
+from fastrm.problems import MOST_PLANNED, CellProblem, Per, Terrain, tabulate_columns
 
 
 class Coupled:
@@ -36,13 +35,12 @@ class Coupled:
     name = "coupled"
     semantics = 1
     per_state = False
-    takes_large = True
     """Whether it learns agendas without machine states; learners that do not say so cannot."""
     kinds = ("boolean",)
     """Kinds of machine that it learns, and none that is shaped; learners that do not say so learn all."""
     settings = ("alpha", "q_init", "plan", "per")
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: CellProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, and agendas that are put up when the first episode begins."""
         agenda = agenda_of(problem)
         if reward is not problem.tables.reward:
@@ -68,7 +66,7 @@ class Coupled:
         """Call the kernel."""
         coupled.run(setting, state, span)
 
-    def values(self, problem: Problem, state: State, i: int) -> Values:
+    def values(self, problem: CellProblem, state: State, i: int) -> Values:
         """Return run i's columns, the cells where they were completed last, and how often it planned.
 
         A cell is -1 where it is not known; ``stage`` is the stage of every column. No ``plans`` means: the nearest.
@@ -79,14 +77,14 @@ class Coupled:
             more |= {"plans": own.plans[i].copy(), "gamma": np.array(own.gamma)}
         return Values(by_column(problem, state.q[i], len(own.columns.stage)), more)
 
-    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+    def put(self, problem: CellProblem, state: State, i: int, values: Values) -> None:
         """Begin with columns that were learned, and the cells where they were completed."""
         own: Pursuit = state.own
         check_cells("warm_start", values.more["cell"], own.cell.shape[1] - 1, len(problem.terrain.cells))
         put_columns(problem, state.q[i], values.q)
         own.cell[i, :-1], own.plans[i] = values.more["cell"], values.more.get("plans", 0)
 
-    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: CellProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of the column pursued, by a plan of the values as they are now."""
         agenda = agenda_of(problem)
         per: Per = "type" if len(values.more["stage"]) == len(agenda.targets) else "object"
@@ -128,7 +126,7 @@ def is_planned(agenda: Agenda, config: LearnerConfig) -> bool:
     return config.plan == "exact" or (config.plan == "auto" and n <= MOST_PLANNED)
 
 
-def agenda_of(problem: Problem) -> Agenda:
+def agenda_of(problem: CellProblem) -> Agenda:
     """Return the agenda of the task of a problem.
 
     Raises
@@ -139,7 +137,7 @@ def agenda_of(problem: Problem) -> Agenda:
     if len(problem.machines) != 1:
         raise ConfigError(f"coupled: learns one task, and this problem has {len(problem.machines)}")
     machine = problem.machines[0]
-    if not isinstance(problem.terrain.world, GridMap):
+    if not problem.terrain.is_map:
         raise ConfigError(f"coupled: learns on maps, and {problem.source} is a world of another shape")
     agenda = machine.agenda
     if agenda is None:

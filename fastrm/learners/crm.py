@@ -20,7 +20,7 @@ from fastrm.kernels.contracts import BLOCK, Setting, Span, State, Sweep
 from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import crm
 from fastrm.learners.registry import Values
-from fastrm.problems import Problem
+from fastrm.problems import CellProblem, TabularProblem
 
 
 class Crm:
@@ -31,7 +31,7 @@ class Crm:
     per_state = True
     settings = ("alpha", "q_init", "prune")
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, terminals and padding worth 0."""
         n_cols = reward.shape[1]
         q = columns_of(problem, config.q_init, n, problem.tables.n_u, n_cols)
@@ -41,21 +41,21 @@ class Crm:
         """Call the kernel."""
         crm.run(setting, state, span)
 
-    def values(self, problem: Problem, state: State, i: int) -> Values:
+    def values(self, problem: TabularProblem, state: State, i: int) -> Values:
         """Return run i's table without terminals and padding."""
         return Values(by_column(problem, state.q[i], problem.tables.n_u))
 
-    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+    def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
         put_columns(problem, state.q[i], values.q)
 
-    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
         length, outcome = rollout.follow(problem.tables, values.q, s, u, path)
         return int(length), int(outcome)
 
 
-def columns_of(problem: Problem, value: float, n: int, used: int, n_cols: int) -> Array:
+def columns_of(problem: CellProblem, value: float, n: int, used: int, n_cols: int) -> Array:
     """Return ``q[run, s, a, column]`` for sweeps: the columns from `used` on are worth 0."""
     q = aligned_full((n, len(problem.tables.next_s), problem.room, n_cols), float(value))
     q[..., used:] = 0.0
@@ -63,7 +63,7 @@ def columns_of(problem: Problem, value: float, n: int, used: int, n_cols: int) -
     return q
 
 
-def put_columns(problem: Problem, q: Array, values: Array) -> None:
+def put_columns(problem: CellProblem, q: Array, values: Array) -> None:
     """Write values, as `by_column` returns them, back into the table of one run."""
     q[:, : problem.n_actions, : values.shape[1]] = values.transpose(0, 2, 1)
 
@@ -73,7 +73,7 @@ def width_of(n_cols: int) -> int | None:
     return n_cols if n_cols > BLOCK else None
 
 
-def by_column(problem: Problem, q: Array, used: int) -> Array:
+def by_column(problem: CellProblem, q: Array, used: int) -> Array:
     """Return the values of one run as [cell, column, action] without the columns from `used` on."""
     return np.ascontiguousarray(q.transpose(0, 2, 1)[:, :used, : problem.n_actions])
 

@@ -22,7 +22,7 @@ from fastrm.kernels.contracts import Setting, Span, State
 from fastrm.kernels.learners import double_q
 from fastrm.learners.qrm import Qrm
 from fastrm.learners.registry import Values
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 
 class DoubleQ(Qrm):
@@ -31,7 +31,7 @@ class DoubleQ(Qrm):
     name = "double-q"
     semantics = 1
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values of both tables; terminals are worth 0."""
         tables = problem.tables
         q = aligned_full((n, 2, tables.n_u + 1, len(tables.next_s), problem.room), float(config.q_init))
@@ -43,14 +43,14 @@ class DoubleQ(Qrm):
         """Call the kernel."""
         double_q.run(setting, state, span)
 
-    def values(self, problem: Problem, state: State, i: int) -> Values:
+    def values(self, problem: TabularProblem, state: State, i: int) -> Values:
         """Return the mean of run i's tables without terminals, and both."""
         first, second = (
             table[: problem.tables.n_u, :, : problem.n_actions].swapaxes(0, 1).copy() for table in state.q[i]
         )
         return Values((first + second) / 2, {"first": first, "second": second})
 
-    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+    def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with two tables that were learned, or twice with the one of another learner."""
         for table, name in zip(state.q[i], ("first", "second"), strict=True):
             table[: problem.tables.n_u, :, : problem.n_actions] = values.more.get(name, values.q).swapaxes(0, 1)

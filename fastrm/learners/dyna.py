@@ -19,7 +19,7 @@ from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import Memory, Setting, Span, State
 from fastrm.kernels.learners import dyna
 from fastrm.learners.qrm import Qrm
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 
 class Dyna(Qrm):
@@ -29,7 +29,7 @@ class Dyna(Qrm):
     semantics = 1
     settings: tuple[str, ...] = (*Qrm.settings, "planning")
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, and an empty memory."""
         q, _ = super().begin(problem, reward, config, n)
         room = math.prod(q.shape[1:])

@@ -21,12 +21,20 @@ import numpy as np
 from fastrm.arrays import read_only
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.exact import Solution, check_request, follow_option, highest_action, refuse_slip, solve, value_and_policy
+from fastrm.exact import (
+    TabularSolution,
+    check_request,
+    follow_option,
+    highest_action,
+    refuse_slip,
+    solve,
+    value_and_policy,
+)
 from fastrm.kernels.contracts import FAILURE, LIVE, MASK, SUCCESS
 from fastrm.kernels.exact import values
 from fastrm.learners.batch import learned_rewards
 from fastrm.learners.hrm import build_options
-from fastrm.problems import Problem, mean_length
+from fastrm.problems import TabularProblem, mean_length
 from fastrm.worlds import Cell
 
 _ROUNDS = 100_000
@@ -53,7 +61,7 @@ class HrmFixedPoint:
     """Discounted reward, the mean over starts."""
     shortest: float
     """Length of a shortest path, the mean over starts."""
-    problem: Problem = field(repr=False, compare=False)
+    problem: TabularProblem = field(repr=False, compare=False)
     """The problem it is the fixed point of."""
     gamma: float = 0.9
     """Discount factor."""
@@ -63,7 +71,7 @@ class HrmFixedPoint:
     """Whether the path ends in a failure; a path that neither does nor completes the task is a loop."""
 
     @cached_property
-    def optimum(self) -> Solution:
+    def optimum(self) -> TabularSolution:
         """The globally optimal policy."""
         return solve(self.problem, self.gamma, self.machine)
 
@@ -99,7 +107,7 @@ class _Outcome(NamedTuple):
 
 
 def hrm_fixed_point(
-    problem: Problem, gamma: float = 0.9, machine: int = 0, config: LearnerConfig | None = None
+    problem: TabularProblem, gamma: float = 0.9, machine: int = 0, config: LearnerConfig | None = None
 ) -> HrmFixedPoint:
     """Find the path that HRM settles on when every option and the controller are learned perfectly.
 
@@ -109,7 +117,7 @@ def hrm_fixed_point(
 
     Parameters
     ----------
-    problem : Problem
+    problem : TabularProblem
         The compiled map and machines, without slip.
     gamma : float
         Discount factor, above 0 and below 1.
@@ -190,7 +198,7 @@ def _return(outcome: _Outcome, value: dict[tuple[int, int], float]) -> float:
     return outcome.gain if outcome.then is None else outcome.gain + outcome.discount * value[outcome.then]
 
 
-def _play(problem: Problem, policy: np.ndarray, s: int, u: int, gamma: float) -> _Outcome:
+def _play(problem: TabularProblem, policy: np.ndarray, s: int, u: int, gamma: float) -> _Outcome:
     """Follow an option from cell s until machine state u is left, for ever if it never is."""
     cells, paid, loop, last = follow_option(problem, policy, s, u)
     gain, discount = 0.0, 1.0

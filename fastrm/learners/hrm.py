@@ -25,7 +25,7 @@ from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import hrm
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 
 class Hrm:
@@ -39,7 +39,7 @@ class Hrm:
         "option_survives_limit", "prune", "merge_terminals", "failure_options",
     )  # fmt: skip
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values of the options, and the options with the controller's values."""
         options = build_options(problem, reward, config)
         n_o, n_cols = len(options.owner), options.reward.shape[1]
@@ -54,7 +54,7 @@ class Hrm:
         """Call the kernel."""
         hrm.run(setting, state, span)
 
-    def values(self, problem: Problem, state: State, i: int) -> Values:
+    def values(self, problem: TabularProblem, state: State, i: int) -> Values:
         """Return run i's values of options, and the controller's.
 
         Options ``first_option[u]`` to ``first_option[u + 1] - 1`` leave machine state u.
@@ -63,13 +63,13 @@ class Hrm:
         more = {"controller": own.controller[i].copy(), "first_option": own.options.first}
         return Values(by_column(problem, state.q[i], len(own.options.owner)), more)
 
-    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+    def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with options and a controller that were learned."""
         own: Hierarchy = state.own
         put_columns(problem, state.q[i], values.q)
         own.controller[i] = values.more["controller"]
 
-    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best option from where it begins until its machine state is left."""
         more = values.more
         length, outcome = rollout.follow_options(
@@ -78,7 +78,7 @@ class Hrm:
         return int(length), int(outcome)
 
 
-def option_pairs(problem: Problem, self_loops: bool = False) -> list[tuple[int, int, str]]:
+def option_pairs(problem: TabularProblem, self_loops: bool = False) -> list[tuple[int, int, str]]:
     """Return machine number, state column and goal of every option, ordered by state, then by edge.
 
     The goal is the name of a state; all terminals of a machine are named ``""`` where the profile merges them. Unless
@@ -96,7 +96,7 @@ def option_pairs(problem: Problem, self_loops: bool = False) -> list[tuple[int, 
     return pairs
 
 
-def build_options(problem: Problem, rewards: Array, config: LearnerConfig) -> Options:
+def build_options(problem: TabularProblem, rewards: Array, config: LearnerConfig) -> Options:
     """Tabulate when every option goes on or ends, and what it earns."""
     tables, pairs = problem.tables, option_pairs(problem, config.self_loop_options)
     n_o = len(pairs)

@@ -1,38 +1,45 @@
-"""Tiles of Water world: the two sets of features that linear learners choose from.
+"""Linear QRM and CRM on Water world: the learners of maps with sums of weights in place of a table.
 
-Linear QRM and CRM on Water world; what `train` does with a `WaterProblem`.
-
-The learners are those of maps (`qrm`, `crm`), with sums of weights in place of a table; see `kernels.linear`.
+There are two sets of features. *Memory* tiles position, velocity and time, and so learns one world by heart; *sight*
+tiles what is seen of the nearest ball of each colour that a machine state wants. See `kernels.learners.linear`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_truth, check_whole
-from fastrm.config import LearnerConfig, NotGiven
+from fastrm.config import LearnerConfig
+from fastrm.dispatch import row
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit
 from fastrm.kernels import rng
-from fastrm.kernels.contracts import AGENT, SUCCESS
+from fastrm.kernels.contracts import AGENT, SUCCESS, Log, Span, State
 from fastrm.kernels.learners import linear
 from fastrm.kernels.learners.linear import WATER_AGENT, Tilings, WaterSetting, WaterState
 from fastrm.kernels.worlds.water import N_PUSHES
-from fastrm.learners.batch import blank_log, check_settings, check_units, next_span, rule_at, tabulate_tasks
+from fastrm.learners.batch import (
+    Greedy,
+    begin_setting,
+    begin_state,
+    blank_log,
+    check_columns,
+    fit_values,
+    roll_out,
+    rule_at,
+    tabulate_tasks,
+)
+from fastrm.learners.registry import Values
 from fastrm.learners.runs import Run
-from fastrm.problems import WaterProblem
+from fastrm.problems import WaterProblem, new_scratch, unsupported
 from fastrm.resources import usable_memory
-from fastrm.schedules import GRID
 from fastrm.worlds import COLOURS, FASTEST, PUSH, WATER_LIMIT
 
-FEATURE_SETS = ("memory", "sight")
 SPACE_WIDTHS = (80, 80, 40, 40, 20, 20, 10, 10)
 TIME_WIDTHS = (16, 16, 8, 8, 4, 4, 2, 2)
 LATEST = 100
@@ -42,15 +49,15 @@ OFFSET_WIDTHS, SPEED_WIDTH = (160, 80, 40, 20), 60
 MAX_TILES = 1 << 31
 
 
-def lay_tiles(problem: WaterProblem, features: str) -> Tilings:
-    """Return the tiles of a set of features.
+@lru_cache(maxsize=32)
+def tiles_of(problem: WaterProblem, features: str) -> Tilings:
+    """Return the tiles of a set of features; the last few are kept.
 
     Raises
     ------
     ConfigError
-        When there is no such set, or a world so large that it has too many tiles.
+        When the world is so large that it has too many tiles.
     """
-    check_choice("features", features, FEATURE_SETS)
     tilings = _remember(problem) if features == "memory" else _see(problem)
     if tilings.n_tiles > MAX_TILES:
         raise ConfigError(f"features={features!r}: {tilings.n_tiles} tiles; take a smaller box")
@@ -119,199 +126,172 @@ def _see(problem: WaterProblem) -> Tilings:
     return Tilings(True, empty, empty, empty, table, base, width, shift, sides, count, next_tile)
 
 
-LEARNERS = ("qrm", "crm")
-STARTS = ("world", "anywhere")
 FIRST_ROWS = 1 << 16
-PIECE = 500_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class WaterRun(Run):
-    """What one run on Water world learned; cells of its paths are pairs of states of the x and the y axis.
+class Weights(NamedTuple):
+    """What some runs of a linear learner have learned."""
 
-    Paths and lengths of the greedy policy are those from the world's own start. Where episodes began anywhere,
-    `shortest` is NaN and `solved` False, since other starts were not tried.
-    """
-
-    features: str
-    """Which set of features it learned with."""
-    starts: str
-    """Where its episodes began."""
-    greedy_actions: tuple[tuple[int, ...], ...]
-    """Actions of the greedy policy, per task."""
-    rows: int
-    """Tiles that the run met."""
-
-    def __repr__(self) -> str:
-        if self.starts == "world":
-            return super().__repr__()
-        greedy = "never completes" if self.greedy_length is None else f"takes {self.greedy_length:.6g} steps"
-        last = f"; score {self.score[-1]:.3f} in units of {self.unit[0]:.4g} a step" if self.score.size else ""
-        return f"<Run {self.algo} seed {self.seed} from anywhere: greedy {greedy} from the world's own start{last}>"
+    row_of: Array
+    """int32 [run, n_tiles]: row of weights of every tile, 0 where it was never met."""
+    runs: list[Array]
+    """float64 [rows * columns * 5] of every run; they grow."""
+    columns: int
+    """Machine states that a row has weights for; with *sight* each tile belongs to one of them."""
 
 
-class WaterLearner:
-    """One run of a linear learner, advanced in pieces of any size."""
+class Linear:
+    """Q-learning with sums of weights in place of a table: for the state in force, or for all by `sweeps`."""
 
-    def __init__(
-        self,
-        problem: WaterProblem,
-        algo: str,
-        *,
-        steps: int,
-        features: str = "memory",
-        starts: str = "world",
-        shaping: bool = False,
-        optimum: Sequence[float | ScoreUnit] | None = None,
-        episodes: bool = False,
-        config: LearnerConfig | None = None,
-        **settings: Any,
-    ) -> None:
-        check_choice("algo on Water world", algo, LEARNERS)
-        check_choice("starts", starts, STARTS)
-        check_whole("steps", steps, 1, 2**53)
-        check_truth("episodes", episodes)
-        if shaping is not False:
-            raise ConfigError(f"shaping={shown(shaping)}: linear learners do not shape rewards; leave it out")
-        self.problem, self.algo, self.features, self.starts = problem, algo, features, starts
-        self.steps, self.episodes, self.config = int(steps), episodes, _configure(config, settings, int(steps))
-        self.tilings = lay_tiles(problem, features)
-        problem.check_searchable()  # before the run, not after it
-        self.units = _units(problem, optimum)
-        self.setting = self._settle()
-        self.width = N_PUSHES * (1 if self.tilings.is_sight else problem.tables.n_u)
+    semantics = 1
+    per_state = False
 
-    def start(self, seed: int) -> None:
-        """Begin a run."""
-        check_whole("seed", seed, 0, 2**64 - 1)
-        self.seed, self.done = int(seed), 0
-        problem, agents, seeded = self.problem, np.zeros(1, dtype=WATER_AGENT), np.zeros(1, dtype=AGENT)
-        rng.seed_runs(seeded, np.array([self.seed], dtype=np.uint64))
-        agents["rng0"], agents["rng1"] = seeded["rng0"], seeded["rng1"]
-        n_u, most = problem.tables.n_u, int(self.tilings.count.max())
-        self.state = WaterState(
-            agents=agents,
-            log=blank_log(self.config, self.steps, len(problem.machines), 1, self.steps if self.episodes else 0),
-            row_of=np.zeros(self.tilings.n_tiles, dtype=np.int32),
-            weights=np.zeros(FIRST_ROWS * self.width),
-            rows_here=np.zeros((n_u, most), dtype=np.int64),
-            rows_next=np.zeros((n_u, most), dtype=np.int64),
-            values=np.zeros(N_PUSHES),
-            sees=np.zeros((len(problem.world.balls), 5)),
-            scratch=problem.scratch(),
-        )
-        linear.begin(self.setting, self.state)
+    def __init__(self, name: str, switch: str, sweeps: bool) -> None:
+        self.name, self.sweeps = name, sweeps
+        self.settings = ("alpha", "q_init", "features", switch)
 
-    def _settle(self) -> WaterSetting:
-        """Put together what stays the same."""
-        problem, tables = self.problem, self.problem.tables
-        own_score = [machine.score == "own" for machine in problem.machines]
-        rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.physics.x, problem.physics.y)]
-        anywhere = self.starts == "anywhere"
-        return WaterSetting(
-            physics=problem.physics, machines=tables, tilings=self.tilings,
-            tasks=tabulate_tasks(tables.first_u, own_score, self.units),
-            rule=rule_at(problem.profile, self.config, 0),
-            q_init=float(self.config.q_init), sweeps=self.algo == "crm",
-            rest_x=rest[0] if anywhere else rest[0][:0], rest_y=rest[1] if anywhere else rest[1][:0],
-            carried=problem.carried,
-        )  # fmt: skip
+    def begin(self, problem: Any, reward: Any, config: LearnerConfig, n: int) -> tuple[Array, Weights]:
+        """Return weights of tiles none of which was met."""
+        columns = 1 if config.features == "sight" else len(problem.states)
+        row_of = np.zeros((n, tiles_of(problem, config.features).n_tiles), dtype=np.int32)
+        return np.zeros((n, 0)), Weights(row_of, [np.zeros(FIRST_ROWS * columns * N_PUSHES) for _ in range(n)], columns)
 
-    def advance(self, steps: int) -> None:
-        """Make so many more steps, never beyond the end."""
-        target = min(self.done + steps, self.steps)
-        while self.done < target:
-            span = next_span(self.config, self.steps, self.done, min(target, (self.done // GRID + 1) * GRID))
-            self._make_room(span.n_ticks * span.tick)
-            self.setting = self.setting._replace(rule=rule_at(self.problem.profile, self.config, self.done))
-            self.done += span.n_ticks * span.tick
-            linear.run(self.setting, self.state, span)
+    def advance(self, setting: Any, state: State, span: Span) -> None:
+        """Call the kernel for one run after the other."""
+        for i in range(len(state.agents)):
+            _make_room(setting, state, i, span.n_ticks * span.tick)
+            linear.run(setting, run_of(setting, state, i), span)
 
-    def _make_room(self, steps: int) -> None:
-        """Give the weights room for all tiles that so many steps may meet."""
-        need = (int(self.state.agents["rows"][0]) + 2 + (steps + 2) * self._tiles_per_step) * self.width
-        if need > self.state.weights.size:
-            size = min(max(2 * self.state.weights.size, need), (self.tilings.n_tiles + 1) * self.width)
-            if size * 8 > usable_memory():
-                raise ConfigError(
-                    f"weights of all tiles that the run has met would take {size * 8 / 1e9:.1f} GB; make fewer steps"
-                )
-            weights = np.zeros(max(size, self.state.weights.size))
-            weights[: self.state.weights.size] = self.state.weights
-            self.state = self.state._replace(weights=weights)
+    def values(self, problem: Any, state: State, i: int) -> Values:
+        """Return the weights of run i, and the tiles that their rows belong to."""
+        own: Weights = state.own
+        rows, met = int(state.agents["rows"][i]), np.flatnonzero(own.row_of[i])
+        tiles = np.zeros(rows, dtype=np.int64)
+        tiles[own.row_of[i][met] - 1] = met
+        weights = own.runs[i][: (rows + 1) * own.columns * N_PUSHES]
+        return Values(weights.reshape(rows + 1, own.columns, N_PUSHES).copy(), {"tiles": tiles})
 
-    @property
-    def _tiles_per_step(self) -> int:
-        count = self.tilings.count
-        return 2 * int(count.sum() if self.tilings.is_sight else count.max())
+    def put(self, problem: Any, state: State, i: int, values: Values) -> None:
+        """Begin with weights that were learned."""
+        own: Weights = state.own
+        rows = len(values.more["tiles"])
+        own.row_of[i, values.more["tiles"]] = 1 + np.arange(rows, dtype=np.int32)
+        state.agents["rows"][i] = rows
+        own.runs[i] = np.zeros(max(values.q.size, own.runs[i].size))
+        own.runs[i][: values.q.size] = values.q.reshape(-1)
 
-    def follow(self, machine: int = 0, start: tuple[int, int] | None = None) -> tuple[Array, int]:
-        """Return the actions of the greedy policy from states of the axes, by default the world's, and the outcome."""
-        x, y = self.problem.physics.start if start is None else start
-        actions = np.zeros(self.config.episode_limit, dtype=np.int64)
-        first_u = int(self.problem.tables.first_u[machine])
-        n, outcome = linear.follow(self.setting, self.state, int(x), int(y), first_u, actions)
-        return actions[: int(n)], int(outcome)
-
-    def result(self) -> WaterRun:
-        """Return the run as it stands."""
-        log, agent, problem = self.state.log, self.state.agents[0], self.problem
-        actions, lengths, paths = [], [], []
-        for machine in range(len(problem.machines)):
-            made, outcome = self.follow(machine)
-            actions.append(tuple(made.tolist()))
-            lengths.append(len(made) if outcome == SUCCESS else None)
-            paths.append(tuple((x, y) for x, y, _ in problem.walk(made, machine).states.tolist()))
-        shortest = problem.shortest if self.starts == "world" else (math.nan,) * len(problem.machines)
-        rows = int(agent["rows"])
-        ended = int(agent["episodes"])
-        return WaterRun(
-            algo=self.algo, seed=self.seed, shaping=False, config=self.config, steps=self.done,
-            step=self.config.steps_at_ticks(self.steps), score=log.score[0], reward=log.reward[0],
-            completions=log.completions[0], episodes=log.episodes[0],
-            states=problem.states,
-            q=np.zeros((0, problem.tables.n_u, N_PUSHES)), more={"greedy_actions": np.array(actions[0])},
-            greedy_paths=tuple(paths),
-            greedy_lengths=tuple(lengths), shortest=shortest, unit=tuple(unit.one for unit in self.units),
-            episode_log=(log.ended["paid"][0, :ended], log.ended["length"][0, :ended]) if log.ended.size else None,
-            features=self.features, starts=self.starts, greedy_actions=tuple(actions), rows=rows,
-        )  # fmt: skip
+    def follow(self, problem: Any, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+        """Refuse: states of Water world have no numbers; `roll_out` follows the greedy policy."""
+        raise unsupported(problem)
 
 
-def water_runs(
+LEARNERS = {"qrm": Linear("qrm", "qrm_bootstraps_at_limit", False), "crm": Linear("crm", "prune", True)}
+
+
+@row(begin_setting, WaterProblem)
+def begin_water_setting(
+    problem: WaterProblem, learner: Linear, config: LearnerConfig, units: Sequence[ScoreUnit], shaping: bool
+) -> WaterSetting:
+    """Return what the kernels of linear learners read."""
+    if shaping:
+        raise ConfigError(f"shaping={shown(shaping)}: linear learners do not shape rewards; leave it out")
+    problem.check_searchable()  # before the run, not after it
+    rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (problem.physics.x, problem.physics.y)]
+    rest = rest if problem.is_anywhere else [states[:0] for states in rest]
+    return WaterSetting(
+        physics=problem.physics,
+        machines=problem.tables,
+        tilings=tiles_of(problem, config.features),
+        tasks=tabulate_tasks(problem.tables.first_u, [machine.score == "own" for machine in problem.machines], units),
+        rule=rule_at(problem.profile, config, 0),
+        q_init=float(config.q_init),
+        sweeps=learner.sweeps,
+        rest_x=rest[0],
+        rest_y=rest[1],
+        carried=problem.carried,
+    )
+
+
+@row(begin_state, WaterProblem)
+def begin_water_state(
     problem: WaterProblem,
-    algo: str,
-    *,
+    learner: Linear,
+    config: LearnerConfig,
+    setting: WaterSetting,
     seeds: Sequence[int],
-    between: Callable[[float], None] | None = None,
-    **request: Any,
-) -> Iterator[WaterRun]:
-    """Yield the runs of all seeds, one after the other; see `train` for the settings."""
-    learner = WaterLearner(problem, algo, **request)
-    for seed in seeds:
-        learner.start(seed)
-        while learner.done < learner.steps:  # Ctrl-C is noticed in between
-            begun = perf_counter()
-            learner.advance(PIECE)
-            if between is not None:
-                between(perf_counter() - begun)
-        yield learner.result()
+    log: Log,
+) -> State:
+    """Return the agents and weights of some runs."""
+    seeded, agents = np.zeros(len(seeds), dtype=AGENT), np.zeros(len(seeds), dtype=WATER_AGENT)
+    rng.seed_runs(seeded, np.array(seeds, dtype=np.uint64))
+    agents["rng0"], agents["rng1"] = seeded["rng0"], seeded["rng1"]
+    state = State(agents, log, *learner.begin(problem, None, config, len(seeds)))
+    for i in range(len(seeds)):
+        linear.begin(setting, run_of(setting, state, i))
+    return state
 
 
-def _configure(config: LearnerConfig | None, settings: dict[str, Any], steps: int) -> LearnerConfig:
-    """Return the settings; what is not given is what was found to learn well here."""
-    check_settings(config, settings, ("features", "starts"))
-    usual = LearnerConfig(alpha=f"linear(0.5, 0.1, {steps})", q_init=0.03, episode_limit=WATER_LIMIT)
-    if config is not None and isinstance(config.episode_limit, NotGiven):
-        config = replace(config, episode_limit=WATER_LIMIT)
-    chosen = replace(config or usual, **settings)
-    if chosen.episode_limit > WATER_LIMIT:
-        raise ConfigError(f"episode_limit={chosen.episode_limit}: on Water world it must be at most {WATER_LIMIT}")
-    return chosen
+@row(roll_out, WaterProblem)
+def roll_out_on_water(problem: WaterProblem, learner: Linear, config: LearnerConfig, values: Values) -> list[Greedy]:
+    """Follow the greedy policy from the world's own start."""
+    log = blank_log(config, 1, len(problem.machines), 1, 0)
+    setting = begin_water_setting(problem, learner, config, [ScoreUnit(1.0)] * len(problem.machines), False)
+    state = begin_water_state(problem, learner, config, setting, [0], log)
+    learner.put(problem, state, 0, values)
+    found, (x, y) = [], problem.physics.start
+    for machine, u in enumerate(problem.tables.first_u):
+        actions = np.zeros(config.episode_limit, dtype=np.int64)
+        n, outcome = linear.follow(setting, run_of(setting, state, 0), int(x), int(y), int(u), actions)
+        path = tuple((x, y) for x, y, _ in problem.walk(actions[:n], machine).states.tolist())
+        found.append(Greedy(path, int(n) if outcome == SUCCESS else None, tuple(actions[:n].tolist())))
+    return found
 
 
-def _units(problem: WaterProblem, optimum: Sequence[float | ScoreUnit] | None) -> tuple[ScoreUnit, ...]:
-    """Return what scores 1, per machine: by default one completion in the fewest steps from the world's own start."""
-    if optimum is None:
-        return tuple(ScoreUnit(1.0 / steps) for steps in problem.shortest)
-    return check_units(optimum, len(problem.machines))
+@row(fit_values, WaterProblem)
+def fit_weights(problem: WaterProblem, learner: Linear, run: Run, wanted: Values | None = None) -> Values:
+    """Return the weights of a run, which must be of the same world, states and features."""
+    check_columns(problem, run)
+    tiles = run.more.get("tiles")
+    known = run.problem.source if run.problem else "another problem"
+    if tiles is None or not isinstance(run.problem, WaterProblem) or run.problem.world != problem.world:
+        raise ConfigError(f"warm_start: the run learned about {known}, and this problem is {problem.source}")
+    if run.states != problem.states or (wanted is not None and wanted.q.shape[1:] != run.q.shape[1:]):
+        raise ConfigError(
+            "warm_start: the run has weights of other features, or of its states in another order; train it with the "
+            "same features on the same machines"
+        )
+    return Values(run.q, run.more)
+
+
+def run_of(setting: WaterSetting, state: State, i: int) -> WaterState:
+    """Return the part of a state that the kernel changes in run i; arrays are shared, not copied."""
+    problem_rows = (setting.machines.n_u, int(setting.tilings.count.max()))
+    own: Weights = state.own
+    return WaterState(
+        agents=state.agents[i : i + 1],
+        log=Log(*(array[i : i + 1] for array in state.log)),
+        row_of=own.row_of[i],
+        weights=own.runs[i],
+        rows_here=np.zeros(problem_rows, dtype=np.int64),
+        rows_next=np.zeros(problem_rows, dtype=np.int64),
+        values=np.zeros(N_PUSHES),
+        sees=np.zeros((len(setting.physics.colour), 5)),
+        scratch=new_scratch(setting.machines),
+    )
+
+
+def _make_room(setting: WaterSetting, state: State, i: int, steps: int) -> None:
+    """Give the weights of run i room for all tiles that `steps` more steps may meet."""
+    tilings, own = setting.tilings, state.own
+    width = own.columns * N_PUSHES
+    tiles_per_step = 2 * int(tilings.count.sum() if tilings.is_sight else tilings.count.max())
+    need = (int(state.agents["rows"][i]) + 2 + (steps + 2) * tiles_per_step) * width
+    if need > own.runs[i].size:
+        size = min(max(2 * own.runs[i].size, need), (tilings.n_tiles + 1) * width)
+        if size * 8 > usable_memory():
+            raise ConfigError(
+                f"weights of all tiles that the run has met would take {size * 8 / 1e9:.1f} GB; make fewer steps"
+            )
+        weights = np.zeros(max(size, own.runs[i].size))
+        weights[: own.runs[i].size] = own.runs[i]
+        own.runs[i] = weights

@@ -24,7 +24,7 @@ from fastrm.config import LearnerConfig
 from fastrm.kernels.contracts import FORGOTTEN, Setting, Span, State, Traces
 from fastrm.kernels.learners import q_lambda
 from fastrm.learners.qrm import Qrm
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 
 class QLambda(Qrm):
@@ -34,7 +34,7 @@ class QLambda(Qrm):
     semantics = 1
     settings: tuple[str, ...] = (*Qrm.settings, "trace_decay")
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, and no traces; there is room for as many as can last."""
         q, _ = super().begin(problem, reward, config, n)
         decay = float(config.gamma) * float(config.trace_decay)

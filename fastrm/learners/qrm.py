@@ -20,7 +20,7 @@ from fastrm.kernels.contracts import Setting, Span, State
 from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import qrm
 from fastrm.learners.registry import Values
-from fastrm.problems import Problem
+from fastrm.problems import TabularProblem
 
 
 class Qrm:
@@ -31,7 +31,7 @@ class Qrm:
     per_state = True
     settings: tuple[str, ...] = ("alpha", "q_init", "qrm_bootstraps_at_limit")
 
-    def begin(self, problem: Problem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
+    def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values; terminals are worth 0."""
         tables = problem.tables
         q = aligned_full((n, tables.n_u + 1, len(tables.next_s), problem.room), float(config.q_init))
@@ -43,15 +43,15 @@ class Qrm:
         """Call the kernel."""
         qrm.run(setting, state, span)
 
-    def values(self, problem: Problem, state: State, i: int) -> Values:
+    def values(self, problem: TabularProblem, state: State, i: int) -> Values:
         """Return run i's table without terminals."""
         return Values(state.q[i, : problem.tables.n_u, :, : problem.n_actions].swapaxes(0, 1).copy())
 
-    def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
+    def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
         state.q[i, : problem.tables.n_u, :, : problem.n_actions] = values.q.swapaxes(0, 1)
 
-    def follow(self, problem: Problem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
+    def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
         length, outcome = rollout.follow(problem.tables, values.q, s, u, path)
         return int(length), int(outcome)

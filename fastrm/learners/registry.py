@@ -26,11 +26,17 @@ if TYPE_CHECKING:
 BUILT_IN = ("qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled")
 """Modules of this room, each with a `LEARNER`, imported when it is first asked for; a hyphen stands for ``_``."""
 
+PLACES = {"water": "Water world", "agenda": "agendas of more than 1024 machine states"}
+"""How messages name the kinds of problems that few learners take."""
+
 COMMON = ("gamma", "epsilon", "episode_limit", "tick", "window", "falls_off")
 """What every run depends on: the episode, the log, and the unit of its score."""
 
 FROM_FILE = "fastrm_learner_file_"
 """How names of modules begin that were files on the command line; other processes load the files themselves."""
+
+LINEAR = ("qrm", "crm")
+"""Learners that Water world has too, with sums of weights in place of tables."""
 
 _known: dict[str, Learner] = {}
 
@@ -76,21 +82,31 @@ class Learner(Protocol):
         """
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all learners, those that come with fastrm first.
+def names(kind: str = "tabular") -> tuple[str, ...]:
+    """Return the names of all learners of a kind of problem, those that come with fastrm first.
 
-    >>> names()[:3]
-    ('qrm', 'crm', 'hrm')
+    >>> names()[:3], names("water"), names("agenda")
+    (('qrm', 'crm', 'hrm'), ('qrm', 'crm'), ('coupled',))
     """
-    return tuple(dict.fromkeys((*BUILT_IN, *_known)))
+    if kind == "tabular":
+        return tuple(dict.fromkeys((*BUILT_IN, *_known)))
+    return LINEAR if kind == "water" else ("coupled",)
 
 
-def find(name: str) -> Learner:
-    """Return a learner by name."""
-    check_choice("algo", name, names())
+def find(name: str, kind: str = "tabular") -> Learner:
+    """Return the learner that a name means on a kind of problem, `Problem.kind`."""
+    check_choice("algo" if kind == "tabular" else f"algo on {PLACES[kind]}", name, names(kind))
+    if kind == "water":
+        found: Learner = importlib.import_module("fastrm.learners.linear").LEARNERS[name]
+        return found
     if name not in _known:
         _known[name] = importlib.import_module(f"fastrm.learners.{name.replace('-', '_')}").LEARNER
     return _known[name]
+
+
+def settings_of(name: str) -> set[str]:
+    """Return the settings that a learner reads on any kind of problem."""
+    return {setting for kind in ("tabular", *PLACES) if name in names(kind) for setting in find(name, kind).settings}
 
 
 def register(learner: Learner) -> None:
@@ -153,8 +169,8 @@ def forget(name: str) -> None:
     _known.pop(name, None)
 
 
-def outsiders() -> tuple[tuple[str, str], ...]:
-    """Return module and class of the learners that do not come with fastrm, for `invite` in another process.
+def custom_learners() -> tuple[tuple[str, str], ...]:
+    """Return module and class of the learners that do not come with fastrm, for `register_all` in another process.
 
     Raises
     ------
@@ -169,7 +185,7 @@ def outsiders() -> tuple[tuple[str, str], ...]:
     return tuple((kind.__module__, kind.__qualname__) for kind in classes)
 
 
-def invite(classes: Iterable[tuple[str, str]]) -> None:
+def register_all(classes: Iterable[tuple[str, str]]) -> None:
     """Register learners by module and class."""
     for module, name in classes:
         register(getattr(importlib.import_module(module), name)())

@@ -1,11 +1,11 @@
-"""What a run leaves behind."""
+"""The result of a run: curves, learned values, and what the greedy policy does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, printable, shown
 from fastrm.learners import registry
-from fastrm.problems import Problem, WaterProblem, check_problem, find_actions
+from fastrm.problems import Problem, TabularProblem, check_tabular, find_actions
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
@@ -59,10 +59,11 @@ class Run:
     """Machine and name of every machine state, as in `Problem.states`; none of an agenda too large to list them."""
     q: Array
     """Learned values: [cell, machine state, action], for HRM [cell, option, action], for coupled [cell, column,
-    action]."""
+    action]; on Water world weights, [row, machine state, action], row 0 unused."""
     more: Mapping[str, Array]
     """What else was learned, by name: for HRM ``controller``, [cell, option], and the ``first_option`` of a state; for
-    coupled the ``stage`` of each column, the ``cell`` where it was completed last, and the number of ``plans``."""
+    coupled the ``stage`` of each column, the ``cell`` where it was completed last, and the number of ``plans``; on
+    Water world the ``tiles`` of the rows."""
     greedy_paths: tuple[tuple[Cell, ...], ...]
     """Cells visited by the greedy policy from the (first) start if nothing slips, per task; cut off when the task is
     not completed."""
@@ -78,6 +79,8 @@ class Run:
     """On request: what every episode was paid, and its length."""
     problem: Problem | None = None
     """What it learned about."""
+    known_actions: tuple[tuple[int, ...] | None, ...] = ()
+    """Actions of the greedy policy per task, where they were noted; `path_actions` finds the others."""
 
     def __repr__(self) -> str:
         last = f", score {self.score[-1]:.3f}" if self.score.size else ""
@@ -92,7 +95,7 @@ class Run:
 
         return run_card(self)
 
-    def plot(self, problem: Problem | WaterProblem | None = None) -> Figure:
+    def plot(self, problem: Problem | None = None) -> Figure:
         """Draw the learning curve, or with its problem what was learned; needs matplotlib."""
         from fastrm.plots import draw_learning, draw_run
 
@@ -108,7 +111,7 @@ class Run:
         """The epsilon of the last step."""
         return final(self.config.epsilon, max(1, self.steps))
 
-    def next_action(self, problem: Problem, cell: Cell | int, state: int | str | tuple[int, str]) -> int:
+    def next_action(self, problem: TabularProblem, cell: Cell | int, state: int | str | tuple[int, str]) -> int:
         """Return what the greedy policy does in a cell and a machine state.
 
         For HRM that is what the option does that is best there.
@@ -142,7 +145,7 @@ class Run:
         True
         """
         check_acts_by_state(self.algo)
-        check_problem(problem)
+        check_tabular(problem)
         sizes = len(problem.terrain.cells), problem.n_actions
         if (self.q.shape[0], self.q.shape[2]) != sizes or self.states != problem.states:
             raise ConfigError(
@@ -156,8 +159,11 @@ class Run:
             s = problem.number_of(cell, "cell")
         return _last_best(self.q[s, self._column(s, _number_of_state(self.states, state))])
 
-    def path_actions(self, problem: Problem, task: int = 0) -> list[int]:
+    def path_actions(self, problem: TabularProblem, task: int = 0) -> list[int]:
         """Return the actions of the greedy path in a task; cells alone do not tell where several lead to the same."""
+        if self.known_actions and (known := self.known_actions[task]) is not None:
+            return list(known)
+        check_tabular(problem)
         path = self.greedy_paths[task]
         if not acts_by_state(self.algo):
             return find_actions(problem, path, task)
@@ -179,6 +185,12 @@ class Run:
             return u
         first = self.more["first_option"]
         return int(first[u]) + _last_best(self.controller[s, int(first[u]) : int(first[u + 1])])
+
+    @property
+    def greedy_actions(self) -> tuple[tuple[int, ...], ...]:
+        """Actions of the greedy policy in every task, from the (first) start."""
+        tasks = range(len(self.greedy_paths))
+        return tuple(tuple(self.path_actions(cast("TabularProblem", self.problem), task)) for task in tasks)
 
     @property
     def greedy_length(self) -> float | None:

@@ -11,10 +11,9 @@ import numpy as np
 from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
-from fastrm.learners.batch import Batch, check_warm_starts
-from fastrm.learners.linear import water_runs
+from fastrm.learners.batch import Batch, list_warm_starts
 from fastrm.learners.runs import Run
-from fastrm.problems import Problem, WaterProblem
+from fastrm.problems import Problem
 from fastrm.resources import usable_memory
 
 PIECE_STEPS = 10_000_000
@@ -25,7 +24,7 @@ SHARE_FOR_TABLES = 0.5
 
 
 def train(
-    problem: Problem | WaterProblem,
+    problem: Problem,
     algo: str = "qrm",
     *,
     steps: int = 1_000_000,
@@ -41,8 +40,8 @@ def train(
 
     Parameters
     ----------
-    problem : Problem or WaterProblem
-        The compiled map, or water world, and machines.
+    problem : Problem
+        The compiled world and machines.
     algo : str
         The learner: a name of `fastrm.learners.registry.names`, such as ``qrm``, ``crm`` or ``hrm``.
     steps : int
@@ -63,8 +62,8 @@ def train(
     config : LearnerConfig, optional
         The learner's settings.
     **settings
-        Fields of `LearnerConfig` to change, such as ``gamma=0.99``. On Water world, where values are linear, also
-        ``features`` (``"memory"`` or ``"sight"``) and ``starts`` (``"world"`` or ``"anywhere"``).
+        Fields of `LearnerConfig` to change, such as ``gamma=0.99``. What is not given is what fits the problem
+        (`Problem.defaults`), else the paper's.
 
     Returns
     -------
@@ -92,7 +91,7 @@ def train(
 
 
 def train_many(
-    problem: Problem | WaterProblem,
+    problem: Problem,
     algo: str = "qrm",
     *,
     steps: int = 1_000_000,
@@ -141,15 +140,15 @@ def train_many(
     [11, 11, 11]
     """
     return list(
-        trained(
+        iter_runs(
             problem, algo, seeds=seeds, are_kept=True, warm_start=warm_start,
             steps=steps, shaping=shaping, optimum=optimum, episodes=episodes, config=config, **settings,
         )
     )  # fmt: skip
 
 
-def trained(
-    problem: Problem | WaterProblem,
+def iter_runs(
+    problem: Problem,
     algo: str,
     *,
     seeds: Sequence[int],
@@ -159,11 +158,11 @@ def trained(
     warm_start: Run | Sequence[Run] | None = None,
     **request: Any,
 ) -> Iterator[Run]:
-    """Yield the runs of all seeds, so many learning side by side as there is room for; see `train` for the others.
+    """Train every seed and yield its Run; as many seeds run at once as fit in `room` bytes. See `train` for the rest.
 
-    `room` is in bytes, by default a share of what the process may use; the runs do not depend on it. `are_kept` says
-    that the caller keeps all runs, and with them what they learned. `between` is called after every piece with the
-    seconds spent on it.
+    The default `room` is a share of what the process may use; the runs do not depend on it. `are_kept` tells that the
+    caller keeps all runs, and with them what they learned. `between` is called after every piece with the seconds
+    spent on it.
 
     Raises
     ------
@@ -175,14 +174,9 @@ def trained(
         raise ConfigError(f"seeds={shown(seeds)}: must be a list of seeds")
     if not len(seeds):
         raise ConfigError("seeds=[]: give at least one seed")
-    if isinstance(problem, WaterProblem):
-        if warm_start is not None:
-            raise ConfigError("warm_start: runs on Water world begin anew; leave it out")
-        yield from water_runs(problem, algo, seeds=seeds, between=between, **request)
-        return
-    batch = Batch(problem, algo, seeds=(), **request)
+    batch = Batch(problem, algo, **request)
     if isinstance(warm_start, Sequence):
-        check_warm_starts(batch.problem, batch.learner, warm_start, len(seeds))
+        list_warm_starts(batch.problem, batch.learner, warm_start, len(seeds))
     at_once = _seeds_at_once(batch.bytes_per_seed, room, len(seeds) if are_kept else 1)
     for seed in seeds:
         check_whole("seed", seed, 0, 2**64 - 1)
@@ -199,7 +193,7 @@ def trained(
 
 
 def _seeds_at_once(bytes_per_seed: int, room: int | None, kept: int) -> int:
-    """Return how many runs may learn side by side, beside so many finished ones that hold copies of their tables."""
+    """Return how many runs may learn at once, beside `kept` finished ones that hold copies of their tables."""
     memory = usable_memory()
     left = memory - kept * bytes_per_seed
     if left < bytes_per_seed:

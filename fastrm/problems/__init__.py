@@ -1,18 +1,64 @@
 """World x machines -> Problem: the only builder of the arrays that the kernels read."""
 
-from fastrm.problems.agenda import MOST_PLANNED, MOST_TOURED, Per, Tour, find_tour, objects_of_columns, tabulate_columns
+from fastrm.problems.agenda import AgendaProblem
+from fastrm.problems.cells import (
+    MOST_PLANNED,
+    MOST_TOURED,
+    CellProblem,
+    Per,
+    Tour,
+    find_tour,
+    mean_length,
+    objects_of_columns,
+    tabulate_columns,
+)
 from fastrm.problems.compatibility import check_features, leaves_read
-from fastrm.problems.compiler import compile, survey
-from fastrm.problems.episode import Episode, Moment, find_actions, retrace, slide
+from fastrm.problems.compiler import compile
+from fastrm.problems.episode import Moment, find_actions, retrace, slide
 from fastrm.problems.events import Evaluator, find_events
-from fastrm.problems.tabular import Problem, Step, check_problem, distances, every_action, mean_length
-from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain
-from fastrm.problems.water import WaterProblem, WaterWalk, colours_of
+from fastrm.problems.problem import Episode, Problem, unsupported
+from fastrm.problems.tabular import Step, TabularProblem, check_tabular, distances, every_action
+from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain, survey
+from fastrm.problems.water import WaterProblem, WaterWalk, colours_of, new_scratch
 from fastrm.problems.water_tables import reward_bounds
 
 __all__ = [
-    "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "Episode", "Evaluator", "Metric", "Moment", "Per",
-    "Problem", "Start", "Step", "Terrain", "Tour", "WaterProblem", "WaterWalk", "check_features", "check_problem",
-    "colours_of", "compile", "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read",
-    "mean_length", "objects_of_columns", "retrace", "reward_bounds", "slide", "survey", "tabulate_columns",
-]  # fmt: skip
+    "ANYWHERE",
+    "METRICS",
+    "MOST_PLANNED",
+    "MOST_TOURED",
+    "AgendaProblem",
+    "CellProblem",
+    "Episode",
+    "Evaluator",
+    "Metric",
+    "Moment",
+    "Per",
+    "Problem",
+    "Start",
+    "Step",
+    "TabularProblem",
+    "Terrain",
+    "Tour",
+    "WaterProblem",
+    "WaterWalk",
+    "check_features",
+    "check_tabular",
+    "colours_of",
+    "compile",
+    "distances",
+    "every_action",
+    "find_actions",
+    "find_events",
+    "find_tour",
+    "leaves_read",
+    "mean_length",
+    "new_scratch",
+    "objects_of_columns",
+    "retrace",
+    "reward_bounds",
+    "slide",
+    "survey",
+    "tabulate_columns",
+    "unsupported",
+]

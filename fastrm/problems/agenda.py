@@ -1,126 +1,116 @@
-"""The columns of an agenda on a map: what `coupled` learns instead of a value for every machine state."""
+"""Tasks in any order with more machine states than can be listed: only `coupled` learns them, column by column."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from fastrm.arrays import Array, aligned_full
-from fastrm.errors import ConfigError
-from fastrm.kernels.contracts import BLOCK, N_ACTIONS, Columns
-from fastrm.kernels.exact import tours
-from fastrm.machines.language import Agenda
-from fastrm.problems.terrain import Terrain
-from fastrm.worlds import Cell
-
-Per = Literal["object", "type"]
-"""What has a column of its own."""
-MOST_COLUMNS = 64
-MOST_PLANNED = 12
-"""Stages up to which a learner weighs all orders: there are 2^stages sets of them."""
-MOST_TOURED = 16
-"""Stages up to which a shortest tour is found."""
+from fastrm.config import Profile
+from fastrm.errors import ConfigError, MachineError
+from fastrm.machines import RewardMachine
+from fastrm.machines.language import MAX_STATES, Agenda
+from fastrm.problems.cells import CellProblem
+from fastrm.problems.events import find_events
+from fastrm.problems.problem import Episode, unsupported
+from fastrm.problems.tabular import assemble, compile_tables
+from fastrm.problems.terrain import Metric, Start
+from fastrm.worlds import GridMap, TableWorld
 
 
-def objects_of_columns(terrain: Terrain, agenda: Agenda, per: Per) -> list[tuple[int, Array]]:
-    """Return the stage of every column and the numbers of the cells that complete it.
+@dataclass(frozen=True, eq=False)
+class AgendaProblem(CellProblem):
+    """A map crossed with an agenda of which no machine states are listed; `fastrm.compile` makes one."""
 
-    Objects that the agent cannot stand on have no column: no plan must count on them.
-    """
-    columns: list[tuple[int, Array]] = []
-    for i, target in enumerate(agenda.targets):
-        cells = np.flatnonzero(terrain.holds(target))
-        columns += [(i, cells[k : k + 1]) for k in range(len(cells))] if per == "object" else [(i, cells)]
-    return columns
+    agenda: Agenda
+    """What is to be done."""
+    kind = "agenda"
+    states = ()
 
+    @property
+    def columns(self) -> int:
+        """How many stages there are."""
+        return len(self.agenda.targets)
 
-def tabulate_columns(terrain: Terrain, agenda: Agenda, per: Per, is_planned: bool) -> Columns:
-    """Tabulate the columns of an agenda, and the sets of stages that a plan has to look at, if one is made.
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The targets of its stages."""
+        return self.agenda.targets
 
-    Raises
-    ------
-    ConfigError
-        When there are too many columns.
-    """
-    columns = objects_of_columns(terrain, agenda, per)
-    n_k, n_s = len(columns), len(terrain.cells)
-    if n_k > MOST_COLUMNS:
-        raise ConfigError(
-            f"per='object': {n_k} objects complete stages of this task, and there is room for {MOST_COLUMNS} columns; "
-            "take per='type' or a map with fewer objects"
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, about."""
+        arrays = (*self.tables, self.terrain.cells, self.terrain.next_s)
+        return 3 * sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) // 2
+
+    @property
+    def shortest(self) -> tuple[float, ...]:
+        """Length of a shortest tour.
+
+        Raises
+        ------
+        ConfigError
+            For more than 16 stages: there it is not known.
+        """
+        if math.isnan(self.known_shortest[0]):
+            raise ConfigError(
+                f"no shortest path of an agenda of {self.columns} stages is known; problem.tour is a way of "
+                f"{self.tour.length if self.tour else 0} steps, always to the nearest object"
+            )
+        return self.known_shortest
+
+    @property
+    def known_shortest(self) -> tuple[float, ...]:
+        """Length of a shortest tour, NaN beyond 16 stages."""
+        return (self.tour.length if self.tour and self.tour.is_shortest else math.nan,)
+
+    @property
+    def refusal(self) -> str:
+        """What to say where machine states are needed."""
+        return (
+            f"this problem is an agenda of {self.columns} stages with more than {MAX_STATES} machine states, which are "
+            "not listed; only coupled learns it, by fastrm.train(problem, 'coupled') or the method coupled-bool of an "
+            "experiment"
         )
-    reads = np.zeros(n_s, dtype=np.uint64)
-    for k, (_, cells) in enumerate(columns):
-        reads[cells] |= np.uint64(1 << k)
-    distinct, event = np.unique(np.append(np.uint64(0), reads), return_inverse=True)  # 0 first: nothing is read
-    there = terrain.next_s.astype(np.uint64)
-    reward = aligned_full((len(distinct), (n_k + BLOCK - 1) // BLOCK * BLOCK))
-    reward[:, :n_k] = distinct[:, None] >> np.arange(n_k, dtype=np.uint64) & np.uint64(1)
-    stages, sets = [i for i, _ in columns], _sets_left(agenda) if is_planned else np.array([], dtype=np.uint64)
-    is_ready = [
-        sets >> np.uint64(i) & np.uint64(1) & (sets & np.uint64(needs) == 0) for i, needs in enumerate(agenda.needs)
-    ]
-    tables = Columns(
-        moves=(event[1:].astype(np.uint64)[there] << np.uint64(32) | there * np.uint64(N_ACTIONS)).reshape(-1),
-        reward=reward,
-        reads=distinct,
-        stage=np.array(stages, dtype=np.uint64),
-        serves=np.array([_stages_at(cells, columns) for _, cells in columns], dtype=np.uint64),
-        needs=np.array(agenda.needs, dtype=np.uint64),
-        sets=sets,
-        opens=_masks([is_ready[i] for i in stages], sets),
-        ready=_masks([is_ready[i] if i in stages else 0 * sets for i in range(len(agenda.needs))], sets),
+
+    def episode(self, task: int = 0, start: int | None = None) -> Episode:
+        """Refuse: an episode needs the machine's states."""
+        raise unsupported(self)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.terrain.cells)} cells, {self.columns} stages, more than {MAX_STATES} machine states"
+        slip = f", slip {self.slip:g}" if self.slip else ""
+        return f"<Problem {self.names()} on {self.source}: {size}{slip}>"
+
+
+def compile_agenda(
+    grid: GridMap | TableWorld,
+    machines: tuple[RewardMachine, ...],
+    profile: str | Profile = "clean",
+    metric: Metric = "manhattan",
+    slip: float = 0.0,
+    gamma: float = 0.9,
+    start: Start = None,
+) -> AgendaProblem:
+    """Compile an agenda without machine states, after a look at each of its stages as a task of its own."""
+    machine = machines[0]
+    if len(machines) > 1 or machine.large is None:
+        raise MachineError(
+            f"{machine.source}: an agenda of more than 1024 machine states is learned by itself; give one"
+        )
+    if not isinstance(grid, GridMap):
+        raise MachineError(
+            f"{machine.source}: an agenda of more than 1024 machine states is learned on maps, and {grid.source} is a "
+            "world of another shape; take fewer stages"
+        )
+    text = "start u0\nsuccess done\nu0 -> done when {} reward 1\nu0 -> u0 otherwise\n"
+    parts = tuple(
+        RewardMachine.parse(text.format(target), f"{machine.source}, {target}") for target in machine.large.targets
     )
-    for array in tables:
-        array.flags.writeable = False
-    return tables
-
-
-def _masks(bits: list[Array], sets: Array) -> Array:
-    """Return numbers whose k-th bits are the k-th of some arrays as long as `sets`."""
-    masks = np.zeros_like(sets)
-    for k, bit in enumerate(bits):
-        masks |= bit.astype(np.uint64) << np.uint64(k)
-    return masks
-
-
-def _stages_at(cells: Array, columns: list[tuple[int, Array]]) -> int:
-    """Return the set of stages that the same objects complete."""
-    return sum(1 << i for i in {i for i, others in columns if np.array_equal(others, cells)})
-
-
-def _sets_left(agenda: Agenda) -> Array:
-    """Return all sets of stages that can be left, in increasing order, {} aside: nothing done needs what is left."""
-    sets = np.arange(1, agenda.everything + 1, dtype=np.uint64)
-    for i, needs in enumerate(agenda.needs):
-        is_left = sets >> np.uint64(i) & np.uint64(1) != 0
-        sets = sets[is_left | (sets & np.uint64(needs) == 0)]
-    return sets
-
-
-class Tour(NamedTuple):
-    """A way to complete an agenda, from object to object."""
-
-    length: int
-    """Its steps."""
-    stops: tuple[Cell, ...]
-    """Rows and columns of the objects it goes to, in order."""
-    is_shortest: bool
-    """Whether it is proven to be as short as any; else it always goes to the nearest object."""
-
-
-def find_tour(terrain: Terrain, agenda: Agenda, is_shortest: bool = True) -> Tour:
-    """Return a shortest tour by Held and Karp, or the one that always goes to the nearest object."""
-    columns = tabulate_columns(terrain, agenda, "object", is_shortest)
-    n_k, n_s = len(columns.stage), len(terrain.cells)
-    cells = np.array([*(place[0] for _, place in objects_of_columns(terrain, agenda, "object")), terrain.starts[0]])
-    leg = np.empty((n_k + 1, n_k + 1), dtype=np.int32)
-    tours.measure_legs(terrain.next_s, cells.astype(np.uint32), *(np.empty(n_s, kind) for kind in ("i4", "u4")), leg)
-    open_columns, tour = np.empty(n_k, dtype=np.uint64), np.empty(len(agenda.targets), dtype=np.uint8)
-    if is_shortest:
-        length = np.empty((agenda.everything + 1, n_k), dtype=np.int32)
-        total, n = tours.shortest_tour(columns, leg, length, open_columns, tour)
-    else:
-        total, n = tours.nearest_tour(columns, leg, open_columns, tour)
-    return Tour(int(total), terrain.cells_of(cells[tour[:n]]), is_shortest)
+    stages = compile_tables(grid, parts, profile, metric, slip, gamma, start)
+    if len(stages.starts) > 1:
+        raise MachineError(f"{machine.source}: an agenda of more than 1024 machine states begins in one cell; give one")
+    bare = assemble(stages.terrain, (), stages.profile, find_events(stages.terrain, ()), [])
+    tables = bare.tables._replace(first_u=stages.tables.first_u[:1], own_score=stages.tables.own_score[:1])
+    return AgendaProblem(stages.terrain, (machine,), stages.profile, tables, machine.large, slip=stages.slip)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,57 +11,8 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.problems.tabular import Problem, check_problem
+from fastrm.problems.tabular import TabularEpisode, TabularProblem, check_tabular
 from fastrm.worlds import Cell
-
-
-@dataclass
-class Episode:
-    """An episode that goes on: the agent's cell, the machine's state, and what the last move led to."""
-
-    problem: Problem
-    task: int = 0
-    """Which machine is played."""
-    start: int | None = None
-    """Number of the cell where it begins, by default the (first) start."""
-
-    def __post_init__(self) -> None:
-        check_problem(self.problem)
-        tables = self.problem.tables
-        self.s = self.problem.start if self.start is None else self.start
-        self.u = int(tables.first_u[self.task])
-        self.labels: tuple[str, ...] = ()
-        self.reward, self.event, self.steps = 0.0, -1, 0
-        self.terminated = self.success = False
-        self.end = ""
-
-    def step(self, action: int) -> None:
-        """Move; read the label of the cell reached; let the machine pay and change its state."""
-        self.labels = self.problem.terrain.labels(self.s, action)
-        taken, u = self.problem.step(self.s, self.u, action), self.u
-        self.s, self.u, self.event, self.reward = taken.s, taken.u, taken.event, taken.reward
-        self.terminated, self.success, self.steps = not taken.is_live, taken.is_success, self.steps + 1
-        self.end = self._terminal(taken.event, u) if self.terminated else ""
-
-    def _terminal(self, event: int, u: int) -> str:
-        """Return the name of the terminal that an event leads to, a word for moves that no edge is open for."""
-        number = int(self.problem.ending[event, u])
-        return self.problem.machines[self.problem.states[u][0]].terminals[number - 1] if number > 0 else "(no edge)"
-
-    @property
-    def cell(self) -> Cell:
-        """Row and column of the agent, or the number of its cell where there are none."""
-        return self.problem.terrain.cells_of([self.s])[0]
-
-    @property
-    def label(self) -> str:
-        """What holds after the last move, as text."""
-        return " ".join(self.labels)
-
-    @property
-    def state(self) -> str:
-        """Name of the machine's state, ``(terminal)`` when it has reached one."""
-        return "(terminal)" if self.u == self.problem.tables.n_u else self.problem.states[self.u][1]
 
 
 class Moment(NamedTuple):
@@ -81,14 +31,15 @@ class Moment(NamedTuple):
 
 
 def retrace(
-    problem: Problem, path: Sequence[Cell], machine: int = 0, actions: Sequence[int] | None = None
+    problem: TabularProblem, path: Sequence[Cell], machine: int = 0, actions: Sequence[int] | None = None
 ) -> Iterator[Moment]:
     """Follow cells that an agent visited, and tell what its machine did meanwhile.
 
     Where several actions lead to a cell and mean different things, `actions` says which were taken; without them
     `find_actions` tells some that fit.
     """
-    paid, episode = 0.0, Episode(problem, machine, problem.number_of(path[0]))
+    check_tabular(problem)
+    paid, episode = 0.0, TabularEpisode(problem, machine, problem.number_of(path[0]))
     yield Moment(path[0], episode.u, "", 0.0)
     for action in find_actions(problem, path, machine) if actions is None else actions:
         episode.step(action)
@@ -102,13 +53,13 @@ _Way = dict[tuple[int, int], tuple[tuple[int, int], int]]
 """Of every outcome and machine state that one step can lead to: those before it, and the action."""
 
 
-def find_actions(problem: Problem, path: Sequence[Cell], machine: int = 0) -> list[int]:
+def find_actions(problem: TabularProblem, path: Sequence[Cell], machine: int = 0) -> list[int]:
     """Return actions that lead along cells.
 
     Where several lead to the same cell, the episode goes on until the path ends, and is over there if it can be: the
     task complete rather than failed.
     """
-    check_problem(problem)
+    check_tabular(problem)
     s, reached = problem.number_of(path[0]), [int(problem.tables.first_u[machine])]
     ways: list[_Way] = []
     for here, there in itertools.pairwise(path):
@@ -132,7 +83,7 @@ def find_actions(problem: Problem, path: Sequence[Cell], machine: int = 0) -> li
     return chosen[::-1]
 
 
-def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
+def slide(problem: TabularProblem, actions: Array, random: np.random.Generator) -> Array:
     """Return where moves really go: each sideways with the problem's probability of slipping."""
     if not problem.slip:
         return actions

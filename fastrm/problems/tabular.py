@@ -15,6 +15,7 @@ A problem: one map crossed with one or more machines, and the facts about it tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,28 +25,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastrm.arrays import Array, aligned_full
+from fastrm.checks import check_number
 from fastrm.config import Profile
-from fastrm.errors import ConfigError, shown
-from fastrm.kernels.contracts import FAR, LIVE, MASK, SUCCESS, Tables
+from fastrm.errors import ConfigError, MachineError, shown
+from fastrm.kernels.contracts import BLOCK, FAR, LIVE, MASK, N_ACTIONS, SUCCESS, Tables
 from fastrm.kernels.exact import search
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import (
-    MAX_STATES,
-    Agenda,
+    TO_GO,
     Edge,
     Expression,
     Feature,
+    Number,
     as_written,
     evaluate_exactly,
     leaves,
     may_round,
 )
-from fastrm.problems.agenda import MOST_TOURED, Tour, find_tour
-from fastrm.problems.compatibility import leaves_read
-from fastrm.problems.events import Evaluator, Leaf, read_events
-from fastrm.problems.terrain import Terrain
-from fastrm.problems.water import WaterProblem
-from fastrm.worlds import Cell, GridMap
+from fastrm.problems.cells import CellProblem, mean_length
+from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
+from fastrm.problems.events import Evaluator, Events, Leaf, Part, find_events, read_events
+from fastrm.problems.problem import Episode, unsupported
+from fastrm.problems.terrain import Metric, Start, Terrain, survey
+from fastrm.worlds import Cell, GridMap, TableWorld
 
 
 def every_action(tables: Tables) -> Array:
@@ -207,7 +209,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TabularProblem(CellProblem):
     """One map crossed with one or more machines, ready for the kernels.
 
     `fastrm.compile` makes one; learners, solvers and environments take it. Cells are numbered, and so are *events*,
@@ -223,14 +225,6 @@ class Problem:
     ((11,), ((0, 'u0'), (0, 'u1')))
     """
 
-    terrain: Terrain
-    """The numbered cells of the map."""
-    machines: tuple[RewardMachine, ...]
-    """The machines; with several, episodes play them in turn."""
-    profile: Profile
-    """How ambiguities of the literature are resolved."""
-    tables: Tables
-    """The arrays the kernels read."""
     ending: Array
     """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
     plain: Array
@@ -241,8 +235,21 @@ class Problem:
     """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
     gamma: float = 0.9
     """The discount in the rewards of the tables; it matters where there are potentials."""
-    slip: float = 0.0
-    """Probability that a move goes sideways."""
+    kind = "tabular"
+
+    @property
+    def columns(self) -> int:
+        """How many machine states there are."""
+        return int(self.tables.n_u)
+
+    @property
+    def refusal(self) -> str:
+        """What to say where something needs another kind of problem."""
+        return f"problem: {self.source} is a map or a table; this is for other worlds"
+
+    def episode(self, task: int = 0, start: int | None = None) -> Episode:
+        """Begin an episode, in a numbered cell or the (first) start."""
+        return TabularEpisode(self, task, start)
 
     @property
     def nbytes(self) -> int:
@@ -250,70 +257,12 @@ class Problem:
         arrays = (*self.tables, self.terrain.cells, self.terrain.next_s, self.plain, self.ending, self.potential)
         return 3 * sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) // 2
 
-    @property
-    def grid(self) -> GridMap:
-        """The map; of a `TableWorld` the one that its cells are laid out on.
-
-        Raises
-        ------
-        MapError
-            Where there is none, which pictures would need.
-        """
-        return self.terrain.grid
-
-    @property
-    def source(self) -> str:
-        """Where the world came from, for messages."""
-        return self.terrain.source
-
-    @cached_property
-    def states(self) -> tuple[tuple[int, str], ...]:
-        """Machine and name of every state column."""
-        self._refuse_large()
-        return tuple((i, name) for i, machine in enumerate(self.machines) for name in machine.states)
-
     @cached_property
     def steps_to_go(self) -> Array:
         """Fewest steps to a success, int32 [n_s, n_cols], `FAR` where there is no way."""
-        self._refuse_large()
         return distances(self.tables)
 
-    @property
-    def n_actions(self) -> int:
-        """How many actions there are."""
-        return int(self.tables.next_s.shape[1])
-
-    @property
-    def room(self) -> int:
-        """How many actions the tables of kernels have room for: a multiple of four."""
-        return int(self.tables.moves.size // len(self.tables.next_s))
-
-    @property
-    def starts(self) -> tuple[Cell, ...]:
-        """The cells in which episodes begin; of several, every episode begins in one, each as likely as the others."""
-        return self.terrain.cells_of(self.tables.starts)
-
-    @property
-    def start(self) -> int:
-        """Number of the start cell, of the first one where there are several."""
-        return int(self.tables.starts[0])
-
-    def number_of(self, cell: object, name: str = "start") -> int:
-        """Return the number of a cell that the agent can be in, given as `starts` gives it; messages call it `name`."""
-        wanted = tuple(cell) if isinstance(cell, list) else cell
-        try:
-            return self._numbers[wanted]
-        except (KeyError, TypeError):
-            raise ConfigError(
-                f"{name}={shown(cell)}: no cell that the agent can be in; give one such as {shown(self.starts[0])}"
-            ) from None
-
-    @cached_property
-    def _numbers(self) -> dict[Any, int]:
-        cells = self.terrain.cells_of(np.arange(len(self.terrain.cells)))
-        return {cell: s for s, cell in enumerate(cells)}
-
-    def from_start(self, cell: Cell) -> Problem:
+    def from_start(self, cell: Cell) -> TabularProblem:
         r"""Return the problem whose episodes all begin in one of its starts, for answers about that start alone.
 
         >>> import fastrm
@@ -327,58 +276,9 @@ class Problem:
         k = self.starts.index(cell)
         return self.changed(tables=self.tables._replace(starts=self.tables.starts[k : k + 1]))
 
-    @property
-    def agenda(self) -> Agenda | None:
-        """What is to be done where that is too much for a machine state per set of it; no states are listed then.
-
-        Only `coupled` learns such a problem; what needs machine states is refused.
-        """
-        return self.machines[0].large
-
-    def _refuse_large(self) -> None:
-        """Raise ConfigError where machine states are asked for and too many to list."""
-        if self.agenda is not None:
-            raise ConfigError(
-                f"this problem is an agenda of {len(self.agenda.targets)} stages with more than {MAX_STATES} machine "
-                "states, which are not listed; only coupled learns it, by fastrm.train(problem, 'coupled') or the "
-                "method coupled-bool of an experiment"
-            )
-
-    @cached_property
-    def tour(self) -> Tour | None:
-        """A way from object to object that completes the (first) task, None where that is more than visits.
-
-        It is sought on maps, where moves can be taken back, and None in worlds of other shapes.
-        It is a shortest one up to 16 stages (Held and Karp); beyond that it always goes to the nearest object.
-        """
-        agenda = self.machines[0].agenda
-        if agenda is None or not isinstance(self.terrain.world, GridMap):
-            return None
-        return find_tour(self.terrain, agenda, len(agenda.targets) <= MOST_TOURED)
-
-    @cached_property
-    def shortest(self) -> tuple[float, ...]:
-        """Length of a shortest path that completes the task of each machine; of several starts the mean.
-
-        Raises
-        ------
-        ConfigError
-            For an agenda too large for machine states that has more than 16 stages: there it is not known.
-        """
-        if self.agenda is not None and self.tour is not None:
-            if not self.tour.is_shortest:
-                raise ConfigError(
-                    f"no shortest path of an agenda of {len(self.agenda.targets)} stages is known; problem.tour is a "
-                    f"way of {self.tour.length} steps, always to the nearest object"
-                )
-            return (self.tour.length,)
-        steps = self.steps_to_go[self.tables.starts][:, self.tables.first_u]
-        return tuple(mean_length(lengths) for lengths in steps.T.tolist())
-
     @cached_property
     def written(self) -> WrittenRewards:
         """What the machines pay without their potentials, in rationals as written."""
-        self._refuse_large()
         return WrittenRewards(
             self.machines, self.terrain, self.profile, self.tables, self.plain, self.example, self.steps_to_go
         )
@@ -400,13 +300,12 @@ class Problem:
         Step
             Cell, state, event, reward, and whether the episode goes on.
         """
-        self._refuse_large()
         tables = self.tables
         e = int(tables.event[s, a])
         outcome = int(tables.outcome[e, u])
         return Step(int(tables.next_s[s, a]), int(tables.delta[e, u]), e, float(tables.reward[e, u]), outcome)
 
-    def at(self, gamma: float) -> Problem:
+    def at(self, gamma: float) -> TabularProblem:
         """Return the problem with ``gamma Phi(s', u') - Phi(s, u)`` paid at this discount."""
         if self.potential is None or gamma == self.gamma:
             return self
@@ -415,44 +314,172 @@ class Problem:
         reward.flags.writeable = False
         return self.changed(tables=self.tables._replace(reward=reward), gamma=gamma)
 
-    def changed(self, **fields: Any) -> Problem:
-        """Return the problem with other rewards, potentials or slip, none of which changes the steps to go."""
-        other = replace(self, **fields)
-        if self.agenda is None:
-            other.__dict__["steps_to_go"] = self.steps_to_go
-        return other
-
     def _repr_html_(self) -> str:
         """Show map, machines and key facts in a notebook."""
         from fastrm.pages import problem_card
 
         return problem_card(self)
 
+    @cached_property
+    def shortest(self) -> tuple[float, ...]:
+        """Length of a shortest path that completes the task of each machine; of several starts the mean."""
+        steps = self.steps_to_go[self.tables.starts][:, self.tables.first_u]
+        return tuple(mean_length(lengths) for lengths in steps.T.tolist())
+
+    def changed(self, **fields: Any) -> TabularProblem:
+        """Return the problem with other rewards, potentials or slip, none of which changes the steps to go."""
+        other = replace(self, **fields)
+        other.__dict__["steps_to_go"] = self.steps_to_go
+        return other
+
     def __repr__(self) -> str:
-        size = f"{self.tables.n_u} machine states, {len(self.tables.reward)} events"
-        if self.agenda is not None:
-            size = f"{len(self.agenda.targets)} stages, more than {MAX_STATES} machine states"
-        names = ", ".join(machine.name or machine.source for machine in self.machines)
+        size = f"{len(self.terrain.cells)} cells, {self.tables.n_u} machine states, {len(self.tables.reward)} events"
         slip = f", slip {self.slip:g}" if self.slip else ""
-        return f"<Problem {names} on {self.source}: {len(self.terrain.cells)} cells, {size}{slip}>"
+        return f"<Problem {self.names()} on {self.source}: {size}{slip}>"
 
 
-def mean_length(lengths: Sequence[int]) -> float:
-    """Return the mean of the lengths from all starts, and as a whole number where there is one start.
+class TabularEpisode(Episode):
+    """An episode on numbered cells; it begins in cell `start`, by default the (first) start of the problem."""
 
-    >>> mean_length([4]), mean_length([4, 7])
-    (4, 5.5)
-    """
-    return lengths[0] if len(lengths) == 1 else sum(lengths) / len(lengths)
+    def __init__(self, problem: TabularProblem, task: int = 0, start: int | None = None) -> None:
+        self.problem: TabularProblem = problem
+        self.task, self.s, self.u = task, problem.start if start is None else start, int(problem.tables.first_u[task])
+        self.labels, self.reward, self.event, self.steps = (), 0.0, -1, 0
+        self.terminated = self.success = False
+        self.end = ""
+
+    def step(self, action: int) -> None:
+        """Move; read the label of the cell reached; let the machine pay and change its state."""
+        self.labels = self.problem.terrain.labels(self.s, action)
+        taken, u = self.problem.step(self.s, self.u, action), self.u
+        self.s, self.u, self.event, self.reward = taken.s, taken.u, taken.event, taken.reward
+        self.terminated, self.success, self.steps = not taken.is_live, taken.is_success, self.steps + 1
+        self.end = self._terminal(taken.event, u) if self.terminated else ""
+
+    def _terminal(self, event: int, u: int) -> str:
+        """Return the name of the terminal that an event leads to, a word for moves that no edge is open for."""
+        number = int(self.problem.ending[event, u])
+        return self.problem.machines[self.problem.states[u][0]].terminals[number - 1] if number > 0 else "(no edge)"
+
+    @property
+    def cell(self) -> Cell:
+        """Row and column of the agent, or the number of its cell where there are none."""
+        return self.problem.terrain.cells_of([self.s])[0]
+
+    @property
+    def observation(self) -> tuple[float, ...]:
+        """Row and column of the agent, or the number of its cell where there are none."""
+        return tuple(self.problem.terrain.cells[self.s].tolist())
+
+    @property
+    def state(self) -> str:
+        """Name of the machine's state, ``(terminal)`` when it has reached one."""
+        return "(terminal)" if self.u == self.problem.tables.n_u else self.problem.states[self.u][1]
 
 
-def check_problem(problem: object, may_be_large: bool = False) -> None:
-    """Refuse what is not a problem, and an agenda without machine states where these are needed."""
-    if isinstance(problem, WaterProblem):
-        raise ConfigError(
-            "problem: is a water world; this needs the cells of a map (solve, guarantee and train do not)"
-        )
-    if not isinstance(problem, Problem):
-        raise ConfigError(f"problem={shown(problem)}: must be a Problem; make one with fastrm.compile(grid, machine)")
-    if not may_be_large:
-        problem._refuse_large()
+def check_tabular(problem: object) -> None:
+    """Raise ConfigError unless a problem has cells and machine states."""
+    if not isinstance(problem, TabularProblem):
+        raise unsupported(problem)
+
+
+def compile_tables(
+    grid: GridMap | TableWorld,
+    machines: tuple[RewardMachine, ...],
+    profile: str | Profile = "clean",
+    metric: Metric = "manhattan",
+    slip: float = 0.0,
+    gamma: float = 0.9,
+    start: Start = None,
+) -> TabularProblem:
+    """Compile a map or a table; see `fastrm.compile`."""
+    profile = profile if isinstance(profile, Profile) else Profile.named(profile)
+    check_number("slip", slip, 0, 1)
+    check_number("gamma", gamma, 0, 1)
+    terrain = survey(grid, metric, start)
+    check_features(machines, terrain)
+    wanted, guided = leaves_read(machines), any(m.potential for m in machines)
+    to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
+    events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
+    parts = [Evaluator(m, events, terrain, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
+    problem = assemble(terrain, machines, profile, events, parts).changed(slip=float(slip))
+    if guided and to_go:
+        phi = potentials(machines, to_go, problem.plain.shape[1])
+        problem = problem.changed(potential=phi, gamma=math.nan).at(float(gamma))
+    check_names(machines, terrain)
+    return problem
+
+
+def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile) -> list[Array]:
+    """Find the steps to go, which do not depend on rewards, from machines that pay nothing."""
+    free = tuple(replace(m, edges=tuple(replace(e, reward=Number(0.0)) for e in m.edges)) for m in machines)
+    events = find_events(terrain, leaves_read(free))
+    parts = [Evaluator(m, events, terrain, profile).run() for m in free]
+    return steps_to_go(assemble(terrain, free, profile, events, parts).steps_to_go, free)
+
+
+def assemble(
+    terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, events: Events, parts: list[Part]
+) -> TabularProblem:
+    """Lay the machines side by side, quiet events first, and find a shortest path for each."""
+    counts = [len(machine.states) for machine in machines]
+    n_u, n_e = sum(counts), events.count
+    offsets = np.cumsum([0, *counts])
+    n_cols = (n_u + BLOCK) // BLOCK * BLOCK
+    delta = np.full((n_e, n_cols), n_u, dtype=np.uint32)
+    outcome = np.zeros((n_e, n_cols), dtype=np.uint8)
+    reward = np.zeros((n_e, n_cols))
+    ending = np.zeros((n_e, n_u), dtype=np.int16)
+    for offset, count, part in zip(offsets, counts, parts, strict=False):
+        columns = slice(offset, offset + count)
+        delta[:, columns] = np.where(part.delta == count, n_u, part.delta + offset)
+        outcome[:, columns], reward[:, columns], ending[:, columns] = part.outcome, part.reward, part.ending
+    quiet = (delta[:, :n_u] == np.arange(n_u)).all(axis=1)
+    order = np.argsort(~quiet, kind="stable")
+    rank = np.empty(n_e, dtype=np.uint32)
+    rank[order] = np.arange(n_e, dtype=np.uint32)
+    image = np.zeros(delta.shape, dtype=np.uint8)
+    np.put_along_axis(image, delta[:, :n_u].astype(np.int64), 1, axis=1)
+    partial: Array = np.logical_not(image[:, :n_u].all(axis=1)).astype(np.uint8)
+    first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
+    event = rank[events.of_move]
+    moves = _pack_moves(terrain.next_s, event)
+    tables = Tables(
+        next_s=np.ascontiguousarray(terrain.next_s),
+        event=event,
+        moves=moves,
+        delta=delta[order],
+        outcome=outcome[order],
+        reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
+        partial=partial[order],
+        image=image[order],
+        first_u=np.array(first_u, dtype=np.uint32),
+        own_score=np.array([machine.score == "own" for machine in machines], dtype=np.uint8),
+        starts=np.ascontiguousarray(terrain.starts),
+        n_u=n_u,
+        n_quiet=int(quiet.sum()),
+    )
+    for array in (*tables, ending):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    problem = TabularProblem(terrain, machines, profile, tables, ending[order], tables.reward, events.example[order])
+    for machine, u in zip(machines, first_u, strict=True):
+        far = np.flatnonzero(problem.steps_to_go[terrain.starts, u] >= FAR)
+        if far.size == terrain.starts.size:
+            raise MachineError(why_impossible(machine, terrain))
+        if far.size:
+            cell = terrain.cells_of(terrain.starts[far[:1]])[0]
+            raise MachineError(
+                f"{machine.source}: the task cannot be completed from {cell}, one of the {terrain.starts.size} starts "
+                f"on {terrain.source}; name starts from which it can"
+            )
+    return problem
+
+
+def _pack_moves(next_s: Array, event: Array) -> Array:
+    """Return where moves lead and their events in one word each, with room for a multiple of four actions in a cell."""
+    n_s, n_a = next_s.shape
+    room = (n_a + N_ACTIONS - 1) // N_ACTIONS * N_ACTIONS
+    moves = np.zeros((n_s, room), dtype=np.uint64)
+    moves[:, :n_a] = event.astype(np.uint64) << np.uint64(32) | next_s * np.uint64(room)
+    return moves.reshape(-1)

@@ -1,8 +1,7 @@
 """The cells and moves of a world, numbered, and what machines can read of them: propositions and distances.
 
-The cells and moves of a map: objects, and distances in a straight line or around walls.
-
-The cells and moves of a `TableWorld`: its own numbers, its labels, and steps along its moves as distances.
+On a map these are objects, and distances in a straight line or around walls; in a `TableWorld` its own labels, and
+steps along its moves. `survey` has a row per kind of world.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError, did_you_mean, shown
+from fastrm.dispatch import by_kind, row
+from fastrm.errors import ConfigError, MapError, did_you_mean, shown
 from fastrm.kernels.contracts import FAR
 from fastrm.kernels.exact import distances
 from fastrm.worlds import (
@@ -44,6 +44,8 @@ METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
 class Terrain(ABC):
     """What every world is to a problem: numbered cells, the moves between them, and what can be read of them."""
 
+    is_map: ClassVar[bool] = False
+    """Whether it is a map: four directions, moves that can be taken back, at most one object in a cell."""
     world: GridMap | TableWorld
     """Where it came from."""
     metric: Metric
@@ -125,6 +127,8 @@ class Terrain(ABC):
 @dataclass(frozen=True)
 class GridTerrain(Terrain):
     """The cells of a map that can be reached from the start, numbered in reading order."""
+
+    is_map = True
 
     @property
     def grid(self) -> GridMap:
@@ -360,3 +364,18 @@ def _starts(world: TableWorld, start: object) -> Array:
                 f"start={shown(cell)}: is no floor cell of {world.source}; give row and column of one"
             ) from None
     return np.unique(found).astype(np.uint32)
+
+
+@by_kind
+def survey(world: object, metric: Metric = "manhattan", start: Start = None) -> Terrain:
+    """Number the cells of a world and tabulate its moves."""
+    raise MapError(f"grid={shown(world)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
+
+
+row(survey, GridMap)(GridTerrain.survey)
+
+
+@row(survey, TableWorld)
+def survey_table(world: TableWorld, metric: Metric = "manhattan", start: Start = None) -> Terrain:
+    """Number the cells of a table, whose distances are steps whatever the metric."""
+    return TableTerrain.survey(world, start)

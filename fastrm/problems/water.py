@@ -1,14 +1,14 @@
-"""The fewest steps of a task on Water world: a search forward in layers of time, in bounded memory.
+"""A problem on Water world: its tables, and the fewest steps that complete its tasks.
 
-Two layers are needed to search. Layers are kept for the way back as long as they fit into the memory set aside for
-them. Where they do not, the path is found by halving: a layer in the middle of a stretch of time is made again, the
-path through the second half tells where the first half must lead, and so on.
-
-A problem on Water world: its tables, and the fewest steps that complete its tasks.
+These are found by a search forward in layers of time, in bounded memory. Two layers are needed to search. Layers are
+kept for the way back as long as they fit into the memory set aside for them. Where they do not, the path is found by
+halving: a layer in the middle of a stretch of time is made again, the path through the second half tells where the
+first half must lead, and so on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +25,8 @@ from fastrm.kernels.worlds import water
 from fastrm.kernels.worlds.water import STACK, Machines, Scratch, WaterTables
 from fastrm.machines import RewardMachine
 from fastrm.problems.compatibility import check_machines, leads_on, wanted_by
+from fastrm.problems.problem import Episode, Problem
+from fastrm.problems.terrain import ANYWHERE
 from fastrm.problems.water_tables import (
     Axis,
     WaterEvaluator,
@@ -34,7 +36,7 @@ from fastrm.problems.water_tables import (
     tabulate_physics,
 )
 from fastrm.resources import usable_memory
-from fastrm.worlds import COLOURS, WATER_LIMIT, Point, WaterWorld
+from fastrm.worlds import COLOURS, WATER_ACTIONS, WATER_LIMIT, Point, WaterWorld
 
 ROOM = 300_000_000
 """Bytes for the layers of a stretch of time."""
@@ -209,7 +211,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class WaterProblem:
+class WaterProblem(Problem):
     """A water world crossed with one or more machines; `fastrm.compile` makes one of a `WaterWorld`.
 
     A *state* is a triple: state of the x axis, state of the y axis (each a position and a velocity), and time, since
@@ -238,10 +240,36 @@ class WaterProblem:
     """What guards can tell apart."""
     tables: Machines
     """The machines as look-up tables."""
-    states: tuple[tuple[int, str], ...]
-    """Machine and name of every machine state."""
     ending: Array
     """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
+    is_anywhere: bool = False
+    """Whether episodes begin at rest anywhere in the box, instead of where the world says."""
+    kind = "water"
+    actions = WATER_ACTIONS
+    longest_episode = WATER_LIMIT
+
+    @property
+    def source(self) -> str:
+        """Where the world came from, for messages."""
+        return self.world.source
+
+    @property
+    def refusal(self) -> str:
+        """What to say where the cells of a map are needed."""
+        return "problem: is a water world; this needs the cells of a map (solve, guarantee and train do not)"
+
+    @property
+    def known_shortest(self) -> tuple[float, ...]:
+        """`shortest`, NaN where episodes begin anywhere: then it differs from start to start."""
+        return (math.nan,) * len(self.machines) if self.is_anywhere else self.shortest
+
+    def defaults(self, steps: int) -> dict[str, object]:
+        """Return the learner settings that were found to learn well here."""
+        return {"alpha": f"linear(0.5, 0.1, {steps})", "q_init": 0.03, "episode_limit": WATER_LIMIT}
+
+    def episode(self, task: int = 0, start: int | None = None) -> WaterEpisode:
+        """Begin an episode where the world says."""
+        return WaterEpisode(self, task)
 
     @property
     def delay(self) -> int:
@@ -334,8 +362,7 @@ class WaterProblem:
 
     def scratch(self) -> Scratch:
         """Return room for kernels to work in."""
-        n_c, n_f = len(COLOURS), len(self.events.features)
-        return Scratch(*(np.zeros(n) for n in (n_c, n_c, n_f, STACK)))
+        return new_scratch(self.tables)
 
     def walk(self, actions: Sequence[int] | Array, machine: int = 0) -> WaterWalk:
         """Follow actions from the start, until the episode ends."""
@@ -354,14 +381,59 @@ class WaterProblem:
         )
         return WaterWalk(states[: n + 1], tuple(map(colours_of, labels[:n].tolist())), rewards[:n], int(outcome))
 
+    def end_of(self, walk: WaterWalk, task: int = 0) -> str:
+        """Return the name of the terminal that a walk ended in."""
+        machine = self.machines[task]
+        ends = machine.success if walk.outcome == SUCCESS else machine.failure
+        return ends[0] if ends else "failed"
+
     def positions(self, states: Array) -> tuple[Point, ...]:
         """Return where the agent is in rows of states."""
         return tuple((float(self.physics.x[row[0], 0]), float(self.physics.y[row[1], 0])) for row in states)
 
     def __repr__(self) -> str:
-        names = ", ".join(machine.name or machine.source for machine in self.machines)
         sizes = f"{len(self.physics.x)} x {len(self.physics.y)} states of the agent, {self.tables.n_u} machine states"
-        return f"<WaterProblem {names} on {self.world.source}: {sizes}, {self.events.count} events>"
+        return f"<WaterProblem {self.names()} on {self.world.source}: {sizes}, {self.events.count} events>"
+
+
+class WaterEpisode(Episode):
+    """An episode on Water world: the moves made so far, and what they led to."""
+
+    def __init__(self, problem: WaterProblem, task: int = 0) -> None:
+        self.problem: WaterProblem = problem
+        self.task, self.made, self.end = task, list[int](), ""
+        self._walked()
+
+    def step(self, action: int) -> None:
+        """Push the agent; read what it touches; let the machine pay and change its state."""
+        self.made.append(int(action))
+        self._walked()
+
+    def _walked(self) -> None:
+        """Follow the moves from the start, and note what the last of them led to."""
+        walk = self.problem.walk(self.made, self.task)
+        self.states, self.steps = walk.states, len(walk.rewards)
+        self.labels = tuple(walk.labels[-1]) if walk.labels else ()
+        self.reward = float(walk.rewards[-1]) if self.steps else 0.0
+        self.terminated, self.success = walk.outcome != LIVE, walk.outcome == SUCCESS
+        self.end = self.problem.end_of(walk, self.task) if self.terminated else ""
+
+    @property
+    def state(self) -> str:
+        """Name of the machine's state, ``(terminal)`` when it has reached one."""
+        return "(terminal)" if self.terminated else self.problem.states[int(self.states[-1, 2])][1]
+
+    @property
+    def observation(self) -> tuple[float, ...]:
+        """Position and velocity of the agent."""
+        physics, (x, y, _) = self.problem.physics, self.states[-1]
+        return tuple(float(axis[k]) for k in (0, 1) for axis in (physics.x[x], physics.y[y]))
+
+
+def new_scratch(machines: Machines) -> Scratch:
+    """Return room for kernels to work in."""
+    n_c, n_f = len(COLOURS), len(machines.feature)
+    return Scratch(*(np.zeros(n) for n in (n_c, n_c, n_f, STACK)))
 
 
 def colours_of(bits: int) -> str:
@@ -394,10 +466,10 @@ def compile_water(
     """
     if metric != "manhattan" or slip != 0.0:
         raise ConfigError("metric, slip: are for maps; on Water world distances are straight lines and no move slips")
-    if start is not None or gamma != 0.9:
+    if start not in (None, ANYWHERE) or gamma != 0.9:
         raise ConfigError(
-            "start, gamma: are for maps; on Water world the world says where episodes begin, and machines have no "
-            "potentials to discount"
+            "start, gamma: are for maps; on Water world the world says where episodes begin (or start='anywhere'), and "
+            "machines have no potentials to discount"
         )
     machines = check_machines(machine)
     for item in machines:
@@ -415,5 +487,6 @@ def compile_water(
         raise MachineError(f"{tables.n_u} machine states; Water world has room for {MAX_MACHINE_STATES}")
     physics, x_axis, y_axis = tabulate_physics(world, chosen.falls_off)
     return WaterProblem(
-        world, machines, chosen, physics, (x_axis, y_axis), events, tables, evaluator.states, evaluator.ending
-    )
+        world, machines, chosen, physics, (x_axis, y_axis), events, tables, evaluator.ending,
+        is_anywhere=start == ANYWHERE,
+    )  # fmt: skip

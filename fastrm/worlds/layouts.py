@@ -297,6 +297,10 @@ class Recipe(NamedTuple):
     layout: Layout = "open"
 
 
+WATER = "water"
+"""The setup of generated water worlds."""
+
+
 def parse_recipe(text: str) -> Recipe:
     """Read a setup, alone or followed by its obstacles, and check it without generating a map.
 
@@ -306,8 +310,8 @@ def parse_recipe(text: str) -> Recipe:
     'maze'
     """
     words = text.split() if isinstance(text, str) else []
-    if words == [APPENDIX]:
-        return Recipe(APPENDIX)
+    if words in ([APPENDIX], [WATER]):
+        return Recipe(words[0])
     try:
         parse_setup(words[0] if words else "")
         recipe = Recipe(words[0], *_obstacles(*words[1:]))

@@ -26,9 +26,10 @@ from fastrm.checks import check_known, refuse_given
 from fastrm.errors import MapError, printable, shown
 from fastrm.textfile import check_path, exists, read_text
 from fastrm.worlds.grid import GridMap
-from fastrm.worlds.layouts import looks_like_recipe, parse_recipe
+from fastrm.worlds.layouts import WATER, looks_like_recipe, parse_recipe
 from fastrm.worlds.moves import MOST_ACTIONS
 from fastrm.worlds.tiles import START
+from fastrm.worlds.water import WaterWorld
 
 Labels = Sequence[Any] | Mapping[Any, Any]
 """What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
@@ -334,9 +335,20 @@ def _first(marks: Array) -> int | tuple[int, int]:
     return place[0] if len(place) == 1 else (place[0], place[1])
 
 
-def read_world(text: str, source: str = "<text>") -> GridMap | TableWorld:
-    """Read a map, or a world that `TableWorld.to_json` wrote."""
-    return TableWorld.from_json(text, source) if text.lstrip().startswith("{") else GridMap.parse(text, source)
+World = GridMap | TableWorld | WaterWorld
+
+
+def kind_of_text(text: str) -> str:
+    """Return what a text describes: a ``map``, a ``table`` or a ``water`` world."""
+    return "map" if not text.lstrip().startswith("{") else "table" if '"next_s"' in text else "water"
+
+
+def read_world(text: str, source: str = "<text>") -> World:
+    """Read a map, or the text that `to_json` of another world wrote."""
+    kind = kind_of_text(text)
+    if kind == "water":
+        return WaterWorld.parse(text, source=source)
+    return TableWorld.from_json(text, source) if kind == "table" else GridMap.parse(text, source)
 
 
 def count_starts(text: str) -> int:
@@ -345,20 +357,21 @@ def count_starts(text: str) -> int:
     >>> count_starts("XXXXX\nXA AX\nXXXXX")
     2
     """
-    return len(read_world(text).starts) if text.lstrip().startswith("{") else text.count(START)
+    kind = kind_of_text(text)
+    return text.count(START) if kind == "map" else len(TableWorld.from_json(text).starts) if kind == "table" else 1
 
 
-def write_world(world: GridMap | TableWorld) -> str:
+def write_world(world: World) -> str:
     """Return a world as text that `read_world` reads."""
-    return world.to_json() if isinstance(world, TableWorld) else world.render()
+    return world.render() if isinstance(world, GridMap) else world.to_json()
 
 
-def layout_of(world: GridMap | TableWorld) -> GridMap | None:
+def layout_of(world: World) -> GridMap | None:
     """Return the map that pictures of a world show, None where there is none."""
-    return world if isinstance(world, GridMap) else world.layout
+    return world if isinstance(world, GridMap) else world.layout if isinstance(world, TableWorld) else None
 
 
-def check_layout_of(world: GridMap | TableWorld) -> GridMap:
+def check_layout_of(world: World) -> GridMap:
     """Return the map that pictures of a world show; refuse a world without one."""
     grid = layout_of(world)
     if grid is None:
@@ -366,27 +379,37 @@ def check_layout_of(world: GridMap | TableWorld) -> GridMap:
     return grid
 
 
-def load_world(path: str | Path) -> GridMap | TableWorld:
-    """Read a map file, or a world in a file whose name ends in ``.json``."""
-    return TableWorld.load(path) if Path(path).suffix == ".json" else GridMap.load(path)
+def split_world(path: str | Path) -> tuple[str, str | None]:
+    """Split the name of a file from that of one of its worlds.
+
+    >>> split_world("worlds.json:M1"), split_world("office.map")
+    (('worlds.json', 'M1'), ('office.map', None))
+    """
+    file, found, world = str(path).rpartition(".json:")
+    return (f"{file}.json", world) if found else (str(path), None)
 
 
-def holds_table(path: str | Path) -> bool:
-    """Say whether a JSON file is that of a table, and not of water worlds; what cannot be read is taken for one."""
-    try:
-        return '"next_s"' in read_text(path, MapError)
-    except MapError:
-        return True
+def load_world(path: str | Path) -> World:
+    """Read a map file, or a world in a file whose name ends in ``.json``, as in ``worlds.json:M1``."""
+    file, world = split_world(path)
+    if Path(file).suffix != ".json":
+        return GridMap.load(file)
+    if world is not None or kind_of_text(read_text(file, MapError)) == "water":
+        return WaterWorld.load(file, world)
+    return TableWorld.load(file)
 
 
 def find_grid(
     name: str | Path, *, size: int | None = None, seed: int | None = None, spell: Callable[[str], str] = str
-) -> GridMap | TableWorld:
-    """Load a map file or a world, or generate a recipe such as ``2a2b2c``; `spell` says how messages call a setting."""
+) -> World:
+    """Load a map file or a world, or generate one; `spell` tells how messages name a setting."""
     check_path(name, MapError)
+    if str(name) == WATER and not exists(name):
+        refuse_given({"size": size}, "is for maps; Water world is 400 x 400", spell)
+        return WaterWorld.generate(0 if seed is None else seed)
     if looks_like_recipe(str(name)) and not exists(name):
         return generate_grid(str(name), size=41 if size is None else size, seed=0 if seed is None else seed)
-    if not Path(name).suffix and not exists(name):
+    if not Path(split_world(name)[0]).suffix and not exists(name):
         raise MapError(f"{shown(str(name))}: no such map file, and no setup such as 1a1b or '1a1b walls 0.2'")
     refuse_given(
         {"size": size, "seed": seed},
@@ -394,6 +417,11 @@ def find_grid(
         spell,
     )
     return load_world(name)
+
+
+def generate_world(text: str, size: int = 41, seed: int = 0) -> GridMap | WaterWorld:
+    """Generate the world of a setup: the map of a recipe, or ``water``."""
+    return WaterWorld.generate(seed) if text == WATER else generate_grid(text, size, seed)
 
 
 def generate_grid(text: str, size: int = 41, seed: int = 0) -> GridMap:

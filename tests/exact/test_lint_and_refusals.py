@@ -19,7 +19,7 @@ from fastrm import (
     solve,
     train,
 )
-from fastrm.exact.solve import solve_rewards
+from fastrm.exact.tabular import solve_rewards
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines.language.formats import read
 

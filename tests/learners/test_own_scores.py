@@ -22,7 +22,7 @@ from fastrm import (
 )
 from fastrm.bench.__main__ import main
 from fastrm.exact import ScoreUnit, score_units
-from fastrm.exact.solve import solve_rewards
+from fastrm.exact.tabular import solve_rewards
 from fastrm.learners import Batch
 from fastrm.plots import learning_curves
 

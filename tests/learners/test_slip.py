@@ -21,7 +21,7 @@ from fastrm import (
     train,
 )
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
-from fastrm.exact.solve import solve_rewards
+from fastrm.exact.tabular import solve_rewards
 from fastrm.exact.thresholds import critical_reward
 
 import naive

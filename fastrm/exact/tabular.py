@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import overload
 
 import numpy as np
 
 from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
+from fastrm.dispatch import row
 from fastrm.errors import ConfigError
+from fastrm.exact.answers import Solution, solve
 from fastrm.exact.rational import Written, settle, settle_by_steps
 from fastrm.exact.values import (
     LONGEST,
@@ -28,19 +29,18 @@ from fastrm.exact.values import (
     task_reward,
     value_and_policy,
 )
-from fastrm.exact.water import WaterSolution, solve_water
 from fastrm.kernels.contracts import FAR, LIVE, MASK, Tables
 from fastrm.kernels.exact import arrival, search, values
 from fastrm.machines.language import as_written
-from fastrm.problems import Problem, WaterProblem, distances, mean_length
+from fastrm.problems import TabularProblem, distances, mean_length
 from fastrm.worlds import Cell
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """The optimal policy of one machine of a problem; `solve` finds it."""
+class TabularSolution(Solution):
+    """The optimal policy of one machine on a map or a table."""
 
-    problem: Problem
+    problem: TabularProblem
     """The problem, at the discount asked for."""
     machine: int
     """Which machine of it."""
@@ -79,7 +79,7 @@ class Solution:
         """The (cell number, state column) pairs of the optimal path, where it repeats, and whether it succeeds."""
         return follow(self.problem, self.policy, (self.problem.start, self.first_u))
 
-    def from_start(self, cell: Cell) -> Solution:
+    def from_start(self, cell: Cell) -> TabularSolution:
         """Return what it says of one of several starts; values and policy are the same."""
         return replace(self, problem=self.problem.from_start(cell))
 
@@ -100,9 +100,9 @@ class Solution:
         return mean_length(steps.tolist()) if steps.max() < FAR else None
 
     @property
-    def shortest(self) -> float:
-        """Length of a shortest path that completes the task, the mean over starts where there are several."""
-        return self.problem.shortest[self.machine]
+    def start_value(self) -> float:
+        """Discounted reward of the optimal policy from the start, in the mean over several."""
+        return float(self.value[self.tables.starts, self.first_u].mean())
 
     @property
     def offset(self) -> float:
@@ -202,45 +202,17 @@ class Solution:
         return float(total), float(left), int(t), float(success), float(steps)
 
 
-@overload
-def solve(problem: WaterProblem, gamma: float = ..., machine: int = ...) -> WaterSolution: ...
-
-
-@overload
-def solve(problem: Problem, gamma: float = ..., machine: int = ...) -> Solution: ...
-
-
-def solve(problem: Problem | WaterProblem, gamma: float = 0.9, machine: int = 0) -> Solution | WaterSolution:
-    """Find the optimal policy for the rewards a machine pays; where moves slip, for their expectation.
-
-    Parameters
-    ----------
-    problem : Problem or WaterProblem
-        The compiled map, or water world, and machines.
-    gamma : float
-        Discount factor, above 0 and at most 1.
-    machine : int
-        Which machine of a multi-task problem.
-
-    Raises
-    ------
-    ConfigError
-        When gamma is out of range, or is 1 and some loop pays for ever.
-
-    >>> import fastrm
-    >>> grid = fastrm.GridMap.generate("1a1b", size=9, seed=1)
-    >>> best = solve(fastrm.compile(grid, fastrm.RewardMachine.sequence("a-b")))
-    >>> best.length == best.shortest
-    True
-    """
-    if isinstance(problem, WaterProblem):
-        return solve_water(problem, gamma, machine)
+@row(solve, TabularProblem)
+def solve_tables(problem: TabularProblem, gamma: float = 0.9, machine: int = 0) -> TabularSolution:
+    """Find the optimal policy on a map or a table."""
+    check_request(problem, gamma, machine)
     return solve_near(problem, gamma, machine)
 
 
-def solve_near(problem: Problem, gamma: float, machine: int, near: Solution | None = None) -> Solution:
-    """Like `solve`, faster where the solution for another gamma is known."""
-    check_request(problem, gamma, machine)
+def solve_near(
+    problem: TabularProblem, gamma: float, machine: int, near: TabularSolution | None = None
+) -> TabularSolution:
+    """Like `solve_tables`, unchecked, and faster where the solution for another gamma is known."""
     problem = problem.at(gamma)
     if problem.potential is not None and gamma == 1:
         raise ConfigError("gamma=1: a potential keeps optimal policies only where gamma is below 1")
@@ -253,24 +225,23 @@ def solve_near(problem: Problem, gamma: float, machine: int, near: Solution | No
 
 
 def solve_rewards(
-    problem: Problem,
+    problem: TabularProblem,
     reward: Array,
     gamma: float,
     machine: int = 0,
     written: Written | None = None,
-    near: Solution | None = None,
-) -> Solution:
-    """Like `solve`, for other rewards on the same events, potentials aside.
+    near: TabularSolution | None = None,
+) -> TabularSolution:
+    """Like `solve_tables`, unchecked, for other rewards on the same events, potentials aside.
 
     `written` gives the same rewards in rationals, for ties; without it they are the numbers that the floats print as.
     Where it is given, rewards are the problem's own or take their place. `near` is a solution to begin with.
     """
-    check_request(problem, gamma, machine)
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
     if problem.slip:
         value, error, mask = expected_values(tables, reward, gamma, problem.slip)
         unsettled = "where moves slip, values are known up to their error; every action within it counts as optimal"
-        return Solution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
+        return TabularSolution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
                         highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
     begin = None
     if near is not None:  # bounds of a larger gamma would be too loose far from rewards
@@ -293,7 +264,7 @@ def solve_rewards(
         search.direct_actions(tables, to_end, True, ending)
         chosen = np.where(mask & ending, mask & ending, mask)
         error[...] = np.nan
-    return Solution(
+    return TabularSolution(
         problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest_action(chosen),
         undecided,
     )  # fmt: skip
