@@ -15,7 +15,7 @@ from fastrm.problems.cells import (
 from fastrm.problems.compatibility import check_features, leaves_read
 from fastrm.problems.compiler import compile
 from fastrm.problems.episode import Moment, find_actions, retrace, slide
-from fastrm.problems.events import Evaluator, find_events
+from fastrm.problems.events import TableEvaluator, find_events
 from fastrm.problems.problem import Episode, Problem, unsupported
 from fastrm.problems.tabular import Step, TabularProblem, check_tabular, distances, every_action
 from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain, survey
@@ -30,13 +30,13 @@ __all__ = [
     "AgendaProblem",
     "CellProblem",
     "Episode",
-    "Evaluator",
     "Metric",
     "Moment",
     "Per",
     "Problem",
     "Start",
     "Step",
+    "TableEvaluator",
     "TabularProblem",
     "Terrain",
     "Tour",
