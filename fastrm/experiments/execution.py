@@ -25,7 +25,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, FastrmWarning, RunError, StoreError, shown
 from fastrm.experiments.batches import Stopped, make_batches, workers_that_fit, write_log
-from fastrm.experiments.executors import ISOLATIONS, PoolSettings, Pool, await_any, in_threads, open_pool
+from fastrm.experiments.executors import ISOLATIONS, Pool, PoolSettings, await_any, in_threads, open_pool
 from fastrm.experiments.experiment import Experiment, check_learner
 from fastrm.experiments.plan import Plan
 from fastrm.resources import usable_cores
