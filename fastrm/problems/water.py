@@ -449,7 +449,6 @@ def compile_water(
     world: WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
     profile: str | Profile = "clean",
-    *,
     metric: str = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,
