@@ -6,12 +6,12 @@ from fastrm.experiments.experiment import Experiment, Method, method_of
 from fastrm.experiments.plan import Plan
 from fastrm.experiments.replaying import find_row, problem_of, replay
 from fastrm.experiments.suites import Suite, find_suite, list_suites, read_suite, reference_folder, suite_file, where_in
-from fastrm.experiments.water_study import WaterRow, WaterStudy, fill_table, read_table, study_worlds
+from fastrm.experiments.water_study import WaterRow, WaterStudy, fill_table, read_table, strict_machine, study_worlds
 
 __all__ = [
     "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress", "Suite",
     "WaterRow", "WaterStudy", "fill_table", "find_row", "find_suite", "list_suites", "merge", "method_of", "peak_bytes",
     "problem_of", "read_monitor",
-    "read_suite", "read_table", "reference_folder", "replay", "run", "study_worlds", "suite_file",
+    "read_suite", "read_table", "reference_folder", "replay", "run", "strict_machine", "study_worlds", "suite_file",
     "where_in", "work", "write_episodes",
 ]  # fmt: skip

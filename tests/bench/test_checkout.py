@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 from pathlib import Path
-from fastrm.bench.measure import c_limit, kernels
-print(kernels.naive_rate(None, "qrm"))
+from fastrm.bench.speed import c_limit, measure
+print(measure.naive_rate(None, "qrm"))
 print(c_limit.build(Path(".")))
 """
 
@@ -49,10 +49,10 @@ def test_a_checkout_finds_its_oracle_and_its_c_loop_and_follows_no_links_out_of_
     (root / "tests" / "naive.py").symlink_to(ROOT / "tests" / "naive.py")
     script = (
         "from fastrm.bench.speed.measure import checkout_file as find; "
-        "print(find('tests', 'naive.py'), find('bench', 'limit.c'))"
+        "print(find('tests', 'naive.py'), find('bench', 'speed', 'limit.c'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(root)}
     done = subprocess.run(
         [sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["None", str((root / "bench" / "limit.c").resolve())]
+    assert done.stdout.split() == ["None", str((root / "bench" / "speed" / "limit.c").resolve())]
