@@ -15,7 +15,6 @@ from fastrm.bench.studies import findings_tables, judge
 from fastrm.pages import report_page
 from fastrm.results import band, holm
 
-from browser import Browser, find_browser
 from made_results import make_file, make_plan
 from tiny_experiment import experiment
 
@@ -32,14 +31,6 @@ def replay(results, row):
         plan.problem(grid, task, method), how.algo, steps=plan.steps, seed=plan.stream(grid, seed),
         shaping=how.shaping, config=plan.config(place),
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if find_browser() is None:
-        pytest.skip("no chromium on this machine; .ci/run installs it")
-    with Browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
