@@ -1,5 +1,6 @@
 """All drawing with matplotlib and Pillow: curves, maps, machines, policies and episodes. Their only importer."""
 
+from fastrm.plots.agendas import draw_agendas
 from fastrm.plots.animation import save_episode
 from fastrm.plots.curves import (
     ASCII_BARS,
@@ -36,12 +37,10 @@ from fastrm.plots.style import (
     HERE_COLOUR,
     KIND_COLOURS,
     LEARNER_COLOURS,
-    LEARNER_MARKERS,
     LIGHTNESS_APART,
     OBJECT_COLOURS,
     PAGE_COLOURS,
     PATH_COLOUR,
-    STYLE,
     VERDICT_COLOURS,
     have_matplotlib,
     heat_shades,
@@ -57,13 +56,12 @@ from fastrm.plots.sweeps import SweepPoint, sweep_points
 from fastrm.plots.water import draw_gaps, draw_water, save_water_episode, show_water
 
 __all__ = [
-    "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "HERE_COLOUR", "KIND_COLOURS", "LEARNER_COLOURS", "LEARNER_MARKERS",
-    "LIGHTNESS_APART", "MOST_ARROWS", "OBJECT_COLOURS", "PAGE_COLOURS", "PATH_COLOUR", "RADIUS", "STYLE",
-    "VERDICT_COLOURS", "GraphImage", "Group", "StartPoint", "SweepPoint", "by_optimism", "ceilings_of",
-    "check_findings", "check_is_plain", "curves_as_text", "draw_gaps", "draw_learning", "draw_machine", "draw_maps",
-    "draw_run", "draw_water", "figures_of", "groups_of", "has_curves", "have_matplotlib", "heat_shades", "ink",
-    "lay_out", "learning_curves", "lightness", "looks_of", "name_of", "object_colour", "optimism_sweep", "paint",
-    "parity_curves", "rgb", "save", "save_episode", "save_water_episode", "short_names", "show", "show_water", "spread",
-    "start_points", "starts_to_mark", "style", "sweep_points", "to_dot", "to_mermaid", "to_svg", "value_text", "visits",
-    "with_settings",
+    "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "HERE_COLOUR", "KIND_COLOURS", "LEARNER_COLOURS", "LIGHTNESS_APART",
+    "MOST_ARROWS", "OBJECT_COLOURS", "PAGE_COLOURS", "PATH_COLOUR", "RADIUS", "VERDICT_COLOURS", "GraphImage", "Group",
+    "StartPoint", "SweepPoint", "by_optimism", "ceilings_of", "check_findings", "check_is_plain", "curves_as_text",
+    "draw_agendas", "draw_gaps", "draw_learning", "draw_machine", "draw_maps", "draw_run", "draw_water", "figures_of",
+    "groups_of", "has_curves", "have_matplotlib", "heat_shades", "ink", "lay_out", "learning_curves", "lightness",
+    "looks_of", "name_of", "object_colour", "optimism_sweep", "paint", "parity_curves", "rgb", "save", "save_episode",
+    "save_water_episode", "short_names", "show", "show_water", "spread", "start_points", "starts_to_mark", "style",
+    "sweep_points", "to_dot", "to_mermaid", "to_svg", "value_text", "visits", "with_settings",
 ]  # fmt: skip
