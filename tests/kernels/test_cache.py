@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastrm.kernels import compile_lock
+from fastrm.kernels import _cache, compile_lock
 from fastrm.kernels._jit import cache_folder, house_cache, jit
 
 if not hasattr(os, "geteuid"):
@@ -101,10 +101,11 @@ def test_a_second_definition_finds_the_machine_code_of_the_first(named):
 
 def test_a_second_process_compiles_nothing(tmp_path):
     script = """
-import fastrm.kernels as kernels
+import sys
 from fastrm import GridMap, RewardMachine, compile
 compile(GridMap.generate("1a1b", size=5, seed=1), RewardMachine.sequence("a-b", kind="numeric"))
-dispatchers = [f for name in kernels.__all__ for f in vars(getattr(kernels, name)).values() if hasattr(f, "stats")]
+modules = [module for name, module in sys.modules.items() if name.startswith("fastrm.kernels.")]
+dispatchers = [f for module in modules for f in vars(module).values() if hasattr(f, "stats")]
 hits, misses = ({id(f): sum(getattr(f.stats, kind).values()) for f in dispatchers if f._cache.cache_path}
                 for kind in ("cache_hits", "cache_misses"))
 print(sum(hits.values()), sum(misses.values()))
@@ -117,6 +118,17 @@ print(sum(hits.values()), sum(misses.values()))
     (_, compiled), (found, compiled_again) = (map(int, done.stdout.split()) for done in counts)
     assert compiled > 0
     assert (found, compiled_again) == (compiled, 0)
+
+
+@pytest.mark.parametrize("edited", ["td.py", "learners/qrm.py"])
+def test_an_edit_of_any_module_leads_to_another_folder(named, monkeypatch, tmp_path, edited):
+    sources = tmp_path / "kernels"
+    shutil.copytree(Path(_cache.__file__).parent, sources)
+    monkeypatch.setattr(_cache, "__file__", str(sources / "_cache.py"))
+    before = cache_folder()
+    with (sources / edited).open("a") as file:
+        file.write("# an edit")
+    assert cache_folder() != before
 
 
 @needs_root
