@@ -94,6 +94,14 @@ def end_episode(me, t, earned, outcome, tasks, log, i):
 
 
 @part
+def next_episode(world, lane, e, u, t, earned, rng0, rng1):
+    """Record an episode that ended with event e in machine state u; return what `begin_episode` returns."""
+    i, agents, log = lane[0], lane[1], lane[2]
+    end_episode(agents[i], t, earned, world.setting.tables.outcome[e, u], world.setting.tasks, log, i)
+    return begin_episode(agents[i], world, rng0, rng1)
+
+
+@part
 def narrow_by(prune, partial, e, n_quiet):
     """Return whether event e limits the next update (itself or NOTHING), and how many events then count as quiet."""
     narrows = prune and partial[e] != 0
