@@ -44,7 +44,7 @@ def packed_move(moves, site, a):
 def draw_start(starts, several, rng0, rng1):
     """Return a start cell, each as likely as the others, and the generator.
 
-    Where there is one, `several` is None, a type of its own: that kernel is compiled without a trace of the others.
+    Where there is one, `several` is None, a separate type: that kernel is compiled without any draw.
     """
     if several is None:
         return np.uint64(starts[0]), rng0, rng1
