@@ -2,13 +2,12 @@
 
 from fastrm.results.dataset import Results, load
 from fastrm.results.export import to_csv, to_latex
-from fastrm.results.schema import MAX_BYTES, MAX_ERROR, Frame, Runs, bytes_of_file, empty_frame, fill_in
+from fastrm.results.schema import MAX_BYTES, MAX_ERROR, PER_TICK, Frame, Runs, area, bytes_of_file, empty_frame, fill_in
 from fastrm.results.stats import (
     SUMMARY,
     Estimate,
     Interval,
     Paired,
-    area,
     band,
     by_map,
     censored_percentile,
@@ -26,6 +25,7 @@ from fastrm.results.store import Disk, Store, describe_machine, git_commit, merg
 __all__ = [
     "MAX_BYTES",
     "MAX_ERROR",
+    "PER_TICK",
     "SUMMARY",
     "Disk",
     "Estimate",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastrm.errors import ConfigError, MissingExtra
-from fastrm.results.schema import PER_RUN, PER_TICK
-from fastrm.results.stats import PER_CURVE
+from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK
 
 if TYPE_CHECKING:
     import pandas
@@ -88,7 +87,7 @@ def as_dataset(results: Results) -> xarray.Dataset:
         raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
     data: dict[str, Any] = {name: (("run", "tick"), results[name]) for name in PER_TICK}
     data |= {name: (("run",), results[name]) for name in PER_RUN}
-    coords = {name: ("run", results[name]) for name in ("run", *results.coordinates)}
+    coords = {name: ("run", results[name]) for name in ("run", *COORDINATES, *results.swept)}
     coords |= {"tick": ("tick", results["tick"]), "step": ("tick", results["step"])}
     return xarray.Dataset(data, coords, attrs=results.attributes)
 
@@ -101,7 +100,7 @@ def as_frame(results: Results, per_tick: bool) -> pandas.DataFrame:
         raise MissingExtra("a data frame needs pandas; install it with: pip install 'fastrm[analysis]'") from None
     columns = {name: results[name] for name in ("run", *results.coordinates, *PER_RUN)}
     if not per_tick:
-        return pandas.DataFrame(columns | {name: results.per_run_values(name) for name in PER_CURVE})
+        return pandas.DataFrame(columns | {name: results.per_run_values(name) for name in DERIVED})
     table = {name: np.repeat(column, len(results["step"])) for name, column in columns.items()}
     table |= {"step": np.tile(results["step"], results.runs)}
     return pandas.DataFrame(table | {name: results[name].reshape(-1) for name in PER_TICK})

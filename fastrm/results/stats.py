@@ -3,10 +3,9 @@
 Runs that never reach a threshold are *censored*: they count as later than every run that did, and are never dropped. A
 percentile that falls among them is infinite.
 
-Intervals of groups of runs: over maps, where an experiment speaks of maps, or over the seeds of one map.
-
-Runs on one map share its walls and objects, so they are not independent evidence about maps: the unit of replication is
-the map. With m_k the mean on map k of K, the mean m of the m_k has the standard error e = s / sqrt(K).
+Intervals are over maps, where an experiment speaks of maps, or over the seeds of one map. Runs on one map share its
+walls and objects, so they are not independent evidence about maps: the unit of replication is the map. With m_k the
+mean on map k of K, the mean m of the m_k has the standard error e = s / sqrt(K).
 
 Student's interval m +- q e excludes the truth far too often where the m_k are skewed: in a sample without the rare
 large values, m and s are both too small. Johnson (1978) moves both ends towards the long tail, by b (1 + 2 q^2) e with
@@ -24,14 +23,11 @@ is in 2 to 7 %.
 The p-value solves the same equations for the level at which an end is 0, so that it is below 5 % if and only if the
 95 % interval excludes 0. Other statistics get percentiles over resamples of maps, and of runs within them, at a level
 widened for the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
-
-Numbers of groups of runs, and two methods compared run by run.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -43,6 +39,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError
+from fastrm.results.schema import VALUES, find_number
 
 if TYPE_CHECKING:
     from fastrm.results.dataset import Results
@@ -155,74 +152,6 @@ def holm(p_values: Sequence[float]) -> Array:
     factors = np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(factors * given[order]), 1.0)
     return corrected
-
-
-def steps_to(curves: Array, steps: Array, threshold: float) -> Array:
-    """Return the step at which each curve first reaches a threshold, NaN where it never does.
-
-    >>> steps_to(np.array([[0.1, 0.9], [0.1, 0.2]]), np.array([10, 20]), 0.5).tolist()
-    [20.0, nan]
-    """
-    reached = np.nan_to_num(curves, nan=-np.inf) >= threshold
-    first = reached.argmax(axis=1) if curves.shape[1] else np.zeros(len(curves), dtype=np.int64)
-    return np.where(reached.any(axis=1), steps[first].astype(np.float64) if len(steps) else np.nan, np.nan)
-
-
-def area(curves: Array, steps: Array) -> Array:
-    """Return the mean height of each curve over its steps; before its first episode a run has 0.
-
-    A tick stands for the steps since the one before.
-
-    >>> area(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([10, 40])).tolist()
-    [0.75, 0.25]
-    """
-    weights = np.diff(steps, prepend=0)
-    heights = np.nan_to_num(curves)
-    if (weights == weights[:1]).all():  # a plain mean, rounded as one
-        return np.asarray(heights.mean(axis=1))
-    return np.asarray((heights * weights).sum(axis=1) / steps[-1])
-
-
-def settled(curves: Array, steps: Array) -> Array:
-    """Return the mean height of each curve at the ticks in the last tenth of the steps.
-
-    These are equally good samples of what the run settles at, however far apart they lie. Before its first episode a
-    run has 0.
-
-    >>> settled(np.array([[0.0, 1.0, 2.0]]), np.array([10, 95, 100])).tolist()
-    [1.5]
-    """
-    last = steps > 0.9 * steps[-1]
-    height: Array = np.nan_to_num(curves[:, last]).mean(axis=1)
-    return height
-
-
-def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
-    """Return the step at which each curve first reaches a share of what it settles at, NaN where that is 0 or less."""
-    height = settled(curves, steps)
-    reached = np.nan_to_num(curves, nan=-np.inf) >= share * height[:, None]
-    return np.where((height > 0) & reached.any(axis=1), steps[reached.argmax(axis=1)].astype(np.float64), np.nan)
-
-
-PER_CURVE: dict[str, Callable[[Array, Array], Array]] = {
-    "settled": settled,
-    "area": area,
-    "steps_to_plateau": steps_to_plateau,
-}
-"""Numbers that curves and their steps, of which there is at least one, give for every run."""
-
-
-def share_of(name: object) -> float | None:
-    """Return the share of the unit in a name such as ``steps_to_50`` or ``steps_to_0.5``; None for other names.
-
-    >>> share_of("steps_to_50"), share_of("steps_to_0.25"), share_of("steps_to_plateau"), share_of("settled")
-    (0.5, 0.25, None, None)
-    """
-    match = re.fullmatch(r"steps_to_(?:([0-9]{1,3})|(0\.[0-9]+))", name) if isinstance(name, str) else None
-    if match is None or (match[1] and not 1 <= int(match[1]) <= 100):
-        return None
-    share = int(match[1]) / 100 if match[1] else float(match[2])
-    return share if share > 0 else None
 
 
 Over = Literal["maps", "seeds"]
@@ -396,14 +325,40 @@ def _gauss() -> tuple[Array, Array]:
     return (places + 1) / 2, weights / 2
 
 
-SHARES = {"reached_90": "reached 90 % of the optimum", "shortest_share": "end with shortest paths"}
-"""Shares of runs."""
-SUMMARY = (
-    "maps", "over", *(f"settled_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
-    *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "steps_to_plateau_50",
-    *(f"{share}{end}" for share in SHARES for end in ("", "_low", "_high")),
-)  # fmt: skip
-"""What `Results.summary` tells of every group, NaN where all its runs failed."""
+def _percentiles(*percentiles: float) -> Callable[[Array, Array, bool], tuple[float, ...]]:
+    return lambda values, _, is_censored: tuple(
+        censored_percentile(values, q) if is_censored else float(np.percentile(values, q)) for q in percentiles
+    )
+
+
+def _mean(values: Array, *_: object) -> tuple[float, ...]:
+    return (float(values.mean()),)
+
+
+def _middle_mean(values: Array, maps: Array, _: bool) -> tuple[float, ...]:
+    interval = interval_of(iqm, values, maps)
+    return float(iqm(values)), interval.low, interval.high
+
+
+def _share(values: Array, maps: Array, _: bool) -> tuple[float, ...]:
+    interval = interval_of_mean(values.astype(np.float64), maps)
+    return float(values.mean()), max(interval.low, 0.0), min(interval.high, 1.0)
+
+
+FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Array, Array, bool], tuple[float, ...]]]] = {
+    "quartiles": (tuple(f"_{q:.0f}" for q in QUARTILES), _percentiles(*QUARTILES)),
+    "median": (("_50",), _percentiles(50.0)),
+    "mean": (("",), _mean),
+    "iqm": (("", "_low", "_high"), _middle_mean),
+    "share": (("", "_low", "_high"), _share),
+}
+"""Figures of a group of runs: endings of their columns, and the figures of values on maps, which may be censored."""
+_SUMMARIES = sorted(
+    ((value, figure, column) for value in VALUES for figure, column in value.summary), key=lambda row: row[1] == "share"
+)
+"""What a summary gives, in order: shares of runs come last."""
+SUMMARY = ("maps", "over", *(column + end for _, figure, column in _SUMMARIES for end in FIGURES[figure][0]))
+"""Columns of `Results.summary`, NaN where all runs of a group failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -453,9 +408,8 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
     """Return a row of numbers per group of runs; see `Results.summary`."""
     if not isinstance(by, str | Sequence):
         raise ConfigError(f"by={by!r:.60}: must be a list of coordinates")
-    settled, area, plateau = (results.per_run_values(name) for name in ("settled", "area", "steps_to_plateau"))
-    steps, solved, maps = results["steps_to_90"], results["solved"].astype(np.float64), maps_of(results)
-    rows = []
+    columns = {value.name: results.per_run_values(value.name) for value, *_ in _SUMMARIES}
+    maps, rows = maps_of(results), []
     by = (by,) if isinstance(by, str) else tuple(by)
     for key, chosen in results.groups(*by):
         row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(chosen)}
@@ -463,20 +417,12 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
             rows.append(row | dict.fromkeys(SUMMARY, math.nan))
             continue
         where = check_over(maps[chosen], over)
-        middle = interval_of(iqm, settled[chosen], where)
-        row |= {"maps": len(np.unique(maps[chosen])), "over": middle.over}
-        row |= {f"settled_{q:.0f}": float(np.percentile(settled[chosen], q)) for q in QUARTILES}
-        row |= {"iqm": float(iqm(settled[chosen])), "iqm_low": middle.low, "iqm_high": middle.high}
-        row["area"] = float(area[chosen].mean())
-        row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[chosen], q) for q in QUARTILES}
-        row["steps_to_plateau_50"] = censored_percentile(plateau[chosen], 50)
-        for share, truth in zip(SHARES, (~np.isnan(steps[chosen]), solved[chosen]), strict=True):
-            ends = interval_of_mean(truth.astype(np.float64), where)
-            row |= {
-                share: float(truth.mean()),
-                f"{share}_low": max(ends.low, 0.0),
-                f"{share}_high": min(ends.high, 1.0),
-            }
+        count = len(np.unique(where))
+        row |= {"maps": count, "over": "maps" if count > 1 else "seeds"}
+        for value, figure, column in _SUMMARIES:
+            ends, compute = FIGURES[figure]
+            figures = compute(columns[value.name][chosen], where, value.better == "fewer")
+            row |= {column + end: number for end, number in zip(ends, figures, strict=True)}
         rows.append(row)
     return rows
 
@@ -484,8 +430,9 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
 def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Over | None, **wanted: Any) -> Paired:
     """Compare two methods, or two values of a setting, run by run; see `Results.compare`."""
     check_choice("by", by, ("method", *results.swept))
+    is_steps = find_number(value, compared=True).better == "fewer"
     sides = [results.select(**wanted | {by: side}) for side in (one, two)]
-    alike = [name for name in ("label", *results.swept) if name != ("label" if by == "method" else by)]
+    alike = [name for name in ("method", *results.swept) if name != by]
     found = []
     for side in sides:
         fine = np.flatnonzero(side["error"] == "")
@@ -496,7 +443,6 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
     if not common:
         raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
     pair = np.array([[side[key] for key in common] for side in found])
-    is_steps = value.startswith("steps_to")
     if not is_steps and np.isnan(pair).any():
         raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
