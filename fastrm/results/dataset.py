@@ -1,4 +1,4 @@
-"""Results of an experiment, loaded: columns by name, selections, and the doors to xarray and pandas."""
+"""Results of an experiment: columns by name, selections, summaries, comparisons, and exports to xarray and pandas."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _IN_FILES = {"method": "label"}
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Runs of an experiment: coordinates and figures per run, curves per run and tick.
+    """Runs of an experiment: coordinates and numbers per run, curves per run and tick.
 
     `fastrm.run` and `fastrm.load` return them. ``results["score"]`` is a column by its name; the page about the result
     file lists all of them.
@@ -98,8 +98,8 @@ class Results:
         name = printable(json.loads(self.attributes["experiment"])["name"])
         state = "complete" if self.complete else f"of {self.plan.count}"
         failed = int((self.columns["error"] != b"").sum())
-        said = f", {failed} failed" if failed else ""
-        return f"<Results {name}: {self.runs} runs ({state}{said}), {len(self['step'])} ticks>"
+        failures = f", {failed} failed" if failed else ""
+        return f"<Results {name}: {self.runs} runs ({state}{failures}), {len(self['step'])} ticks>"
 
     def __getitem__(self, name: str) -> Array:
         check_name("column", name, ("method" if known == "label" else known for known in self.columns), ("label",))

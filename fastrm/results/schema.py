@@ -30,9 +30,9 @@ SCHEMA = 2
 """Rises when older files can no longer be read."""
 
 COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "seed")
-"""What tells runs apart; text but for the last and ``shaping``."""
+"""What distinguishes runs: text, except ``shaping`` and ``seed``."""
 NUMBERS = {"run": "i8", "tick": "i8", "step": "i8", "shaping": "i1", "seed": "i4"}
-"""Types of the dimensions, of the steps at every tick, and of coordinates that are not text."""
+"""Types of the dimensions, of the steps at every tick, and of the coordinates that are numbers."""
 SETTINGS = tuple(field.name for field in fields(LearnerConfig) if field.name != "tick")
 """Settings of the learners. Where runs of a file differ in one it is a further coordinate: a float64, or text."""
 
@@ -44,7 +44,7 @@ The column ``error`` is as wide as the longest message.
 
 
 class Runs(Protocol):
-    """What files must know of an experiment: how many runs, at which steps, and what tells them apart."""
+    """What files must know of an experiment: how many runs, at which steps, and what distinguishes them."""
 
     @property
     def count(self) -> int:
@@ -52,7 +52,7 @@ class Runs(Protocol):
 
     @property
     def seeds(self) -> int:
-        """Neighbouring runs that differ in their seed only."""
+        """Number of neighbouring runs that differ only in their seed."""
 
     @property
     def ticks(self) -> int:
@@ -64,7 +64,7 @@ class Runs(Protocol):
 
     @property
     def swept(self) -> tuple[str, ...]:
-        """Settings of the learners that runs differ in; coordinates beside those that all files have."""
+        """Settings of the learners in which runs differ; coordinates besides those that all files have."""
 
     @property
     def has_means(self) -> bool:
@@ -139,8 +139,7 @@ def settled(curves: Array, steps: Array) -> Array:
     [1.5]
     """
     last = steps > 0.9 * steps[-1]
-    height: Array = np.nan_to_num(curves[:, last]).mean(axis=1)
-    return height
+    return np.asarray(np.nan_to_num(curves[:, last]).mean(axis=1))
 
 
 def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
@@ -241,13 +240,13 @@ def find_number(name: object, compared: bool = False) -> Variable:
 LENGTHS = ("shortest", "greedy_length")
 """Whole numbers where every map has one start; means, and then float64, where some have several."""
 MAX_BYTES = 4 << 30
-"""What a result file may hold, uncompressed: it is built and checked in memory."""
+"""Bytes that a result file may hold, uncompressed: it is built and checked in memory."""
 MAX_ERROR = 200
 """Bytes of the message of a run that failed."""
 
 
 def as_stored(value: Any, is_text: bool) -> Any:
-    """Return a value of a coordinate as files hold it; None for what is neither a word nor a number.
+    """Return a value of a coordinate as files hold it; None if it is neither a word nor a number.
 
     >>> as_stored(0.5, is_text=True), as_stored(True, is_text=True), as_stored(3, is_text=False)
     ('0.5', 'true', 3)
@@ -268,8 +267,8 @@ def check_name(what: str, name: object, known: Iterable[str], aliases: tuple[str
 
 
 def bytes_of_file(runs: int, ticks: int, names: int) -> int:
-    """Return the most bytes that a result file holds, uncompressed, where the names of a run take so many."""
-    sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # beside the variables a run has a number, a seed, and shaping
+    """Return the most bytes that a result file holds, uncompressed, where the names of a run take `names` bytes."""
+    sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # besides its variables a run has a number, a seed, and shaping
     for variable in VARIABLES:
         sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(variable.dtype).itemsize
     return runs * (sizes["run"] + ticks * sizes["tick"]) + 16 * ticks
@@ -287,7 +286,7 @@ def blank(variable: Variable, runs: int, ticks: int, dtype: Any = None) -> Array
 
 
 def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
-    """Return the columns of some runs, all of them missing."""
+    """Return columns for some runs, every value missing."""
     ticks = len(runs.step)
     return {"run": np.array(numbers, dtype=np.int64)} | {
         v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in VARIABLES
@@ -295,7 +294,7 @@ def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
 
 
 def fill_in(frame: Frame, row: int, run: Run) -> None:
-    """Enter what a run gave in its row of a frame."""
+    """Write the values of a run into its row of a frame, in place."""
     for variable in VARIABLES:
         if variable.of is not None:
             frame[variable.name][row] = variable.of(run)

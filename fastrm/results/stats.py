@@ -53,8 +53,7 @@ def band(curves: Array, percentiles: Sequence[float] = QUARTILES) -> Array:
     >>> band(np.array([[np.nan, 1.0], [0.5, 3.0], [1.0, 2.0]])).tolist()
     [[0.25, 1.5], [0.5, 2.0], [0.75, 2.5]]
     """
-    result: Array = np.percentile(np.nan_to_num(curves, nan=0.0), percentiles, axis=0)
-    return result
+    return np.asarray(np.percentile(np.nan_to_num(curves, nan=0.0), percentiles, axis=0))
 
 
 def censored_percentile(values: Array, percentile: float) -> float:
@@ -73,31 +72,21 @@ def censored_percentile(values: Array, percentile: float) -> float:
     return float(ordered[low] + part * (ordered[low + 1] - ordered[low])) if ordered[low + 1] < np.inf else np.inf
 
 
-def ks_distance(one: Array, two: Array) -> float:
-    """Return the largest gap between the empirical distributions of two samples (Kolmogorov-Smirnov).
-
-    >>> ks_distance(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
-    0.5
-    """
-    everything = np.sort(np.concatenate([one, two]))
-    below = [np.searchsorted(np.sort(sample), everything, side="right") / len(sample) for sample in (one, two)]
-    return float(np.abs(below[0] - below[1]).max())
-
-
 def permutation_p(one: Array, two: Array, rounds: int = 20_000, seed: int = 0) -> float:
-    """Return how often a random division of the pooled values gives at least this `ks_distance`; ties are exact.
+    """Return how often a random division of the pooled values gives at least the observed Kolmogorov-Smirnov distance.
 
-    The observed division counts as one of the rounds, so the result is never 0.
+    That is the largest gap between two empirical distributions; ties are exact. The observed division counts as one of
+    the rounds, so the result is never 0.
     """
     pooled = np.concatenate([one, two])
     order = np.argsort(pooled, kind="stable")
     last = np.append(np.diff(pooled[order]) > 0, True)  # compare only after the last of equal values
     random = np.random.default_rng(seed)
-    mine = np.zeros((rounds, len(pooled)), dtype=np.bool_)
-    mine[:, : len(one)] = True
-    mine = random.permuted(mine, axis=1)
-    mine[0] = np.isin(order, np.arange(len(one)))  # as observed
-    inside = mine.cumsum(axis=1)[:, last]
+    is_first = np.zeros((rounds, len(pooled)), dtype=np.bool_)
+    is_first[:, : len(one)] = True
+    is_first = random.permuted(is_first, axis=1)
+    is_first[0] = np.isin(order, np.arange(len(one)))  # as observed
+    inside = is_first.cumsum(axis=1)[:, last]
     count = np.arange(1, len(pooled) + 1)[last]
     gaps = np.abs(inside / len(one) - (count - inside) / len(two)).max(axis=1)
     return float(np.mean(gaps >= gaps[0] - 1e-12))
@@ -115,7 +104,7 @@ def iqm(values: Array) -> Any:
 
 
 def improvements(one: Array, two: Array) -> Array:
-    """Return what each pair of runs adds to the probability that a run of `one` exceeds a run of `two`, ties half.
+    """Return what each pair of runs adds to the probability that a run of `one` exceeds one of `two`, ties half.
 
     That is the share of `two` that its first run exceeds, plus the share of `one` that exceeds its second run, minus
     the probability. So the mean over pairs is the probability (Mann-Whitney U / n^2), and their spread gives its error.
@@ -123,16 +112,15 @@ def improvements(one: Array, two: Array) -> Array:
     >>> improvements(np.array([1.0, 2.0]), np.array([1.0, 0.0])).tolist()
     [0.625, 1.125]
     """
-    lost = _share_below(two, one)
-    added: Array = _share_below(one, two) - lost + lost.mean()
-    return added
 
+    def share_below(values: Array, others: Array) -> Array:
+        """Return the share of the others that each value exceeds, ties counting half."""
+        ordered = np.sort(others)
+        twice = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")
+        return np.asarray(twice / (2 * len(others)))
 
-def _share_below(values: Array, others: Array) -> Array:
-    """Return which share of the others each value exceeds, ties counting half."""
-    ordered = np.sort(others)
-    twice = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")
-    return np.asarray(twice / (2 * len(others)))
+    lost = share_below(two, one)
+    return np.asarray(share_below(one, two) - lost + lost.mean())
 
 
 def holm(p_values: Sequence[float]) -> Array:
@@ -233,18 +221,18 @@ def interval_of(
         return Interval(np.nan, np.nan, over)
     random = np.random.default_rng(seed)
     if over == "seeds":
-        again = groups[0][random.integers(0, count, (rounds, count))]
+        resamples = groups[0][random.integers(0, count, (rounds, count))]
     else:
-        again = _resample_runs(groups, rounds, random)
+        resamples = _resample_runs(groups, rounds, random)
     beyond = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student_point(1 - LEVEL, count - 1))
-    low, high = np.percentile(statistic(again), [100 * beyond, 100 * (1 - beyond)])
+    low, high = np.percentile(statistic(resamples), [100 * beyond, 100 * (1 - beyond)])
     return Interval(float(low), float(high), over)
 
 
 def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int = 0) -> tuple[float, float]:
     """Return an interval of the mean of one sample of maps minus that of another, by bootstrap-t (Welch's error)."""
     random = np.random.default_rng(seed)
-    again = [sample[random.integers(0, len(sample), (rounds, len(sample)))] for sample in (one, two)]
+    resamples = [sample[random.integers(0, len(sample), (rounds, len(sample)))] for sample in (one, two)]
 
     def gap_and_error(first: Array, second: Array) -> tuple[Any, Any]:
         errors = [sample.var(axis=-1, ddof=1) / sample.shape[-1] for sample in (first, second)]
@@ -255,7 +243,7 @@ def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int =
     gap, error = gap_and_error(one, two)
     if error == 0.0:
         return float(gap), float(gap)
-    gaps, errors = gap_and_error(*again)
+    gaps, errors = gap_and_error(*resamples)
     fine = errors > 1e-9 * error
     low, high = np.percentile((gaps - gap)[fine] / errors[fine], [50 * (1 + LEVEL), 50 * (1 - LEVEL)])
     return float(gap - low * error), float(gap - high * error)
@@ -288,8 +276,7 @@ def _resample_runs(groups: list[Array], rounds: int, random: np.random.Generator
         table[k, : len(group)] = group
     chosen = random.integers(0, len(groups), (rounds, len(groups)))
     within = (random.random((*chosen.shape, sizes.max())) * sizes[chosen][:, :, None]).astype(np.int64)
-    drawn: Array = table[chosen[:, :, None], within].reshape(rounds, -1)
-    return drawn
+    return np.asarray(table[chosen[:, :, None], within].reshape(rounds, -1))
 
 
 @lru_cache
@@ -454,36 +441,34 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
     middle, probability = (
         float(np.mean([unit.mean() for unit in by_map(column, maps)])) for column in (differences, better)
     )
-    room = _resolution(results, pair) if is_steps else 0.0
-    interval, chance = _widened(interval_of_mean(differences, maps), middle, room), _interval_of_chance(better, maps)
+    reach = _resolution(results, pair) if is_steps else 0.0
+    interval, chance = _widen(interval_of_mean(differences, maps), middle, reach), _interval_of_chance(better, maps)
     return Paired(
         one=one, two=two, value=value, pairs=len(common), maps=len(np.unique(maps)), over=interval.over,
         difference=middle, low=interval.low, high=interval.high, p=interval.p, probability=probability,
-        probability_low=chance.low, probability_high=chance.high, never=int(np.isnan(pair).sum()),
+        probability_low=chance[0], probability_high=chance[1], never=int(np.isnan(pair).sum()),
     )  # fmt: skip
 
 
-def _widened(interval: Interval, middle: float, room: float) -> Interval:
-    """Return an interval that reaches at least so far on either side, with the p-value that belongs to it."""
+def _widen(interval: Interval, middle: float, reach: float) -> Interval:
+    """Return an interval that reaches at least `reach` on either side, with the p-value that belongs to it."""
     if math.isnan(interval.p):
         return interval
-    p = interval.p if abs(middle) > room else 1.0
-    return interval._replace(low=min(interval.low, middle - room), high=max(interval.high, middle + room), p=p)
+    p = interval.p if abs(middle) > reach else 1.0
+    return interval._replace(low=min(interval.low, middle - reach), high=max(interval.high, middle + reach), p=p)
 
 
-def _interval_of_chance(better: Array, maps: Array) -> Interval:
+def _interval_of_chance(better: Array, maps: Array) -> tuple[float, float]:
     """Return an interval of a mean within [0, 1]; Wilson's where all values are 0 or all are 1 and show no spread."""
     interval = interval_of_mean(better, maps)
     if interval.low == interval.high and interval.low in (0.0, 1.0):
         count = len(better) if interval.over == "seeds" else len(np.unique(maps))
-        low, high = interval_of_share(round(interval.low * count), count)
-    else:
-        low, high = max(interval.low, 0.0), min(interval.high, 1.0)
-    return interval._replace(low=low, high=high)
+        return interval_of_share(round(interval.low * count), count)
+    return max(interval.low, 0.0), min(interval.high, 1.0)
 
 
 def _resolution(results: Results, reached: Array) -> float:
-    """Return half the mean distance of the ticks at which something was first seen; ticks tell no more apart."""
+    """Return half the mean distance between the ticks at which something was first seen: the error of steps."""
     if results.plan.learner.tick != "log":
         return float(results.plan.learner.tick) / 2
     ticks = results["step"]
@@ -493,15 +478,11 @@ def _resolution(results: Results, reached: Array) -> float:
 
 def maps_of(results: Results) -> Array:
     """Return setup and name of every run's map."""
-    names: Array = np.char.add(np.char.add(results["setup"], "/"), results["grid"])
-    return names
+    return np.asarray(np.char.add(np.char.add(results["setup"], "/"), results["grid"]))
 
 
 def check_over(maps: Array, over: Over | None) -> Array:
-    """Refuse what intervals cannot be over; return the maps.
-
-    Over seeds is for one map alone: seeds on one map say nothing about others.
-    """
+    """Return the maps; raise ConfigError where intervals cannot be over `over`: seeds of one map, or several maps."""
     if over is not None:
         check_choice("over", over, ("maps", "seeds"))
     count = len(np.unique(maps))
@@ -524,15 +505,13 @@ class Estimate(NamedTuple):
 
 
 def over_maps(values: Array, maps: Array) -> Estimate:
-    """Return the mean over maps of the mean on each, with an interval from resampling maps."""
+    """Return the mean over maps of the mean on each, with its interval over maps."""
     means = [group.mean() for group in by_map(values, maps)]
-    if len(means) == 1:
-        return Estimate(float(means[0]), math.nan, math.nan)
-    interval = interval_of_mean(values, maps)
-    return Estimate(float(np.mean(means)), interval.low, interval.high)
+    ends = interval_of_mean(values, maps)[:2] if len(means) > 1 else (math.nan, math.nan)
+    return Estimate(float(np.mean(means)), *ends)
 
 
 def share_over_maps(values: Array, maps: Array) -> Estimate:
-    """Return what `over_maps` does of truth values; the interval of a share stays within 0 and 1."""
+    """Return `over_maps` of truth values; the interval of a share stays within 0 and 1."""
     share = over_maps(values, maps)
     return share._replace(low=max(share.low, 0.0), high=min(share.high, 1.0))
