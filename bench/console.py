@@ -187,13 +187,13 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
     from rich.markup import escape
 
     failed = results["error"] != ""
-    names = ("setup", "task", *results.swept, "label")
+    names = ("setup", "task", *results.swept, "method")
     left = [name for name in names if name not in above]
     same = ", ".join(f"{name} {printable(words_of([results[name].tolist()[0]]))}" for name in above)
     more = ["failed"] if failed.any() else []
     table = new_table(
         f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path",
-        *("method" if name == "label" else name for name in left),
+        *left,
         "runs",
         *more,
         "settled",

@@ -91,7 +91,8 @@ def write_summary(results: Results, path: Path) -> None:
     """Write quartiles, means and shares per setup, task and method."""
     from fastrm.results import to_csv
 
-    path.write_text(to_csv([row for row in results.summary() if row["runs"]]))
+    rows = results.summary(by=("setup", "task", *results.swept, "label"))
+    path.write_text(to_csv([row for row in rows if row["runs"]]))
 
 
 def print_curves(results: Results) -> None:

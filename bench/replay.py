@@ -110,8 +110,10 @@ def _write_tables(found: Run, out: Path) -> None:
     """Write values, greedy paths and curves; the same run gives the same bytes."""
     import numpy as np
 
+    from fastrm.results import PER_TICK
+
     paths = {f"path_{k}" if k else "path": np.array(path) for k, path in enumerate(found.greedy_paths)}
-    curves = {name: getattr(found, name) for name in ("step", "score", "reward", "completions", "episodes")}
+    curves = {name: getattr(found, name) for name in ("step", *PER_TICK)}
     tables: dict[str, Any] = {"q": found.q, **{f"learned_{name}": table for name, table in found.more.items()}}
     with out.open("wb") as file:
         np.savez(file, **(tables | paths | curves))

@@ -112,8 +112,7 @@ def imports(path):
 def offered(folder):
     """Return what a package makes public."""
     tree = ast.parse((folder / "__init__.py").read_text()) if (folder / "__init__.py").is_file() else ast.Module([])
-    names = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    return names | {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # of lazy names
+    return {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def folder_of(module):

@@ -265,7 +265,7 @@ def results_card(results: Results) -> str:
             f"{row['shortest_share']:.0%}",
         )  # fmt: skip
         settings = (value_text(row[name]) for name in results.swept)
-        rows.append((row["setup"], row["task"], *settings, row["label"], row["runs"], *figures))
+        rows.append((row["setup"], row["task"], *settings, row["method"], row["runs"], *figures))
     more = f"<small>and {len(rows) - MOST_ROWS} more rows: see results.summary()</small>" * (len(rows) > MOST_ROWS)
     return _card(_text(repr(results)), _table(names, rows[:MOST_ROWS], words=3 + len(results.swept)) + more)
 

@@ -140,7 +140,8 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
 
 def summary_data(results: Results) -> list[dict[str, Any]]:
     """Return the summary, tasks named as in the groups."""
-    rows = [row for row in results.summary() if row["runs"]]
+    by = ("setup", "task", *results.swept, "label")
+    rows = [row for row in results.summary(by) if row["runs"]]
     return [row | {"task": with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows]
 
 
