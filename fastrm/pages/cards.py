@@ -20,7 +20,7 @@ from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import MAX_STATES
-from fastrm.plots import HERE_COLOUR, PATH_COLOUR, VERDICT_COLOURS, object_colour, starts_to_mark, to_svg, value_text
+from fastrm.plots import palette, starts_to_mark, to_svg, value_text
 from fastrm.problems import Problem
 from fastrm.results import Results
 from fastrm.worlds import WALL, Cell, GridMap, layout_of
@@ -30,6 +30,7 @@ SIDE, SMALLEST, LARGEST = 420, 2, 24
 MOST_CELLS, MOST_EDGES = 201, 120
 """Cells of a side, and edges of a machine, beyond which nothing is drawn: a notebook keeps every picture."""
 CURVE_WIDTH, CURVE_HEIGHT, MOST_POINTS = 340, 110, 340
+_COLOURS = palette.MAP_COLOURS["card"]
 _FONT = 'font-family="DejaVu Sans, Helvetica, sans-serif"'
 
 
@@ -67,7 +68,10 @@ def map_svg(
         return None
     cell = min(max(side // max(rows, columns), SMALLEST), LARGEST)
     parts = [_open(columns * cell, rows * cell), *_walls(grid, cell), *_fences(grid, cell)]
-    for cells, look in ((dotted, 'stroke="#888" stroke-dasharray="2 3"'), (path, f'stroke="{PATH_COLOUR}"')):
+    for cells, look in (
+        (dotted, f'stroke="{_COLOURS["dotted"]}" stroke-dasharray="2 3"'),
+        (path, f'stroke="{palette.PATH_COLOUR}"'),
+    ):
         if len(cells) > 1:
             points = " ".join(f"{x:g},{y:g}" for x, y in (_centre(place, cell) for place in cells))
             width = max(2.0, cell / 5)
@@ -75,18 +79,18 @@ def map_svg(
     arm, (marked, _) = 0.28 * cell, starts_to_mark(grid.starts if starts is None else starts)
     for x, y in (_centre(place, cell) for place in marked):
         cross = f"M{x - arm:g},{y - arm:g}l{2 * arm:g},{2 * arm:g}m0,{-2 * arm:g}l{-2 * arm:g},{2 * arm:g}"
-        parts.append(f'<path d="{cross}" stroke="#333" stroke-width="1.5"/>')
+        parts.append(f'<path d="{cross}" stroke="{_COLOURS["start"]}" stroke-width="1.5"/>')
     for k, (letter, places) in enumerate(grid.objects.items()):
         for x, y in (_centre(place, cell) for place in places):
             parts.append(
                 f'<text x="{x:g}" y="{y + 0.36 * max(cell, 10):g}" font-size="{max(cell, 10):g}" font-weight="bold" '
-                f'text-anchor="middle" fill="{object_colour(k)}" stroke="#fff" stroke-width="2" '
+                f'text-anchor="middle" fill="{palette.object_colour(k)}" stroke="{_COLOURS["floor"]}" stroke-width="2" '
                 f'paint-order="stroke">{letter}</text>'
             )
     if mark is not None:
         x, y = _centre(mark, cell)
         parts.append(
-            f'<circle cx="{x:g}" cy="{y:g}" r="{max(0.6 * cell, 6):g}" fill="none" stroke="{HERE_COLOUR}" '
+            f'<circle cx="{x:g}" cy="{y:g}" r="{max(0.6 * cell, 6):g}" fill="none" stroke="{palette.HERE_COLOUR}" '
             'stroke-width="2"/>'
         )
     return "".join([*parts, "</svg>"])
@@ -125,17 +129,18 @@ def score_svg(step: Array, score: Array) -> str:
     some = some if some[-1] == known[-1] else np.append(some, known[-1])
     points = [place(float(step[k]), float(score[k])) for k in some]
     if len(points) == 1:
-        parts.append(f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="2.5" fill="{HERE_COLOUR}"/>')
+        parts.append(f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="2.5" fill="{palette.HERE_COLOUR}"/>')
     else:
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{HERE_COLOUR}" stroke-width="1.5"/>')
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{palette.HERE_COLOUR}" stroke-width="1.5"/>')
     parts.append(_label(CURVE_WIDTH - right, CURVE_HEIGHT - 6, f"{int(step[-1]):,} steps", "end"))
     return "".join([*parts, _label(left, CURVE_HEIGHT - 6, "score", "start"), "</svg>"])
 
 
 def _open(width: int, height: int) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_FONT}><rect width="100%" height="100%" fill="#fff"/>'
+    ground = f'<rect width="100%" height="100%" fill="{_COLOURS["floor"]}"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_FONT}>{ground}'
 
 
 def _label(x: float, y: float, text: str, anchor: str) -> str:
@@ -156,7 +161,7 @@ def _walls(grid: GridMap, cell: int) -> Iterator[str]:
             width = len(list(stretch))
             if tile == WALL:
                 where = f'x="{x * cell}" y="{y * cell}" width="{width * cell}" height="{height * cell}"'
-                yield f'<rect {where} fill="#aaa"/>'
+                yield f'<rect {where} fill="{_COLOURS["wall"]}"/>'
             x += width
         y += height
 
@@ -168,7 +173,7 @@ def _fences(grid: GridMap, cell: int) -> Iterator[str]:
         down, right = there[0] - row, there[1] - column
         strokes.append(f"M{(column + 1) * cell},{(row + 1) * cell}l{-down * cell},{-right * cell}")
     if strokes:
-        yield f'<path d="{"".join(strokes)}" stroke="#777" stroke-width="{max(1.5, cell / 8):g}"/>'
+        yield f'<path d="{"".join(strokes)}" stroke="{_COLOURS["fence"]}" stroke-width="{max(1.5, cell / 8):g}"/>'
 
 
 MOST_ROWS = 60
@@ -249,7 +254,7 @@ def guarantee_card(verdict: Guarantee) -> str:
     starts = solution.problem.starts
     way = witness.path, witness.shortest_path, witness.leaves_at
     drawing = map_svg(grid, *way, side=SIDE, starts=starts) if grid else None
-    colour = VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
+    colour = palette.VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
     heading = f'<span style="color:{colour}">{_text(verdict.verdict)}</span>'
     return _card(heading, _facts(facts) + (f"<small>{lines}</small>" if drawing else ""), drawing)
 

@@ -25,7 +25,7 @@ from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
 from fastrm.pages import page, page as still
 from fastrm.pages.page import machine_graph, smallest
-from fastrm.plots import visits
+from fastrm.plots import palette, visits
 from fastrm.problems import Problem, WaterProblem, check_problem
 from fastrm.worlds import START, WALL, GridMap
 
@@ -141,10 +141,6 @@ def rule_arrays(problem: Problem, machine: int) -> dict[str, Array]:
     }
 
 
-LEVELS = 48
-"""Levels of values and of visits that a page tells apart."""
-
-
 def policy_arrays(policy: Policy) -> dict[str, Array]:
     """Return a policy as small numbers.
 
@@ -161,16 +157,16 @@ def policy_arrays(policy: Policy) -> dict[str, Array]:
 
 
 def _levels(values: Array) -> tuple[Array, Array]:
-    """Return the level of every value in its column, [n_s, n_u], and a value of every level, [n_u, LEVELS]."""
+    """Return the level of every value in its column, [n_s, n_u], and a value of every level, [n_u, n_levels]."""
     level = np.zeros(values.shape, dtype=np.uint8)
-    scale = np.full((values.shape[1], LEVELS), np.nan)
+    scale = np.full((values.shape[1], palette.VALUE_LEVELS), np.nan)
     for u in range(values.shape[1]):
         known = np.isfinite(values[:, u])
         different, place, count = np.unique(values[known, u], return_inverse=True, return_counts=True)
         if not len(different):
             continue
         middle = (count.cumsum() - count / 2) / count.sum()  # equal values share a level
-        mine = np.minimum((LEVELS * middle).astype(np.int64), LEVELS - 1)
+        mine = np.minimum((palette.VALUE_LEVELS * middle).astype(np.int64), palette.VALUE_LEVELS - 1)
         level[known, u] = 1 + mine[place.reshape(-1)]
         scale[u, mine] = different
         scale[u, : mine[0]], scale[u, mine[-1] :] = different[0], different[-1]

@@ -30,7 +30,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import printable
 from fastrm.machines import RewardMachine
-from fastrm.plots import KIND_COLOURS, OBJECT_COLOURS, PAGE_COLOURS, heat_shades, to_svg
+from fastrm.plots import palette, to_svg
 from fastrm.problems import Problem
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
@@ -38,6 +38,11 @@ _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _THEMES = {"light": ":root", "dark": "@media (prefers-color-scheme: dark) { :root"}
 _KINDS = {"uint8": "u1", "uint16": "u2", "uint32": "u4", "float32": "f4", "float64": "f8"}
 _FOLDER = "fastrm.pages"
+_SYMBOLS = {
+    "arrows": list(palette.ARROWS), "heatLevels": palette.HEAT_LEVELS, "objects": len(palette.OBJECT_COLOURS),
+    "start": palette.START_PATH, "valueLevels": palette.VALUE_LEVELS,
+}  # fmt: skip
+"""What scripts know of the palette."""
 
 
 def assemble(title: str, scripts: Iterable[str], data: Mapping[str, Any], still: str) -> str:
@@ -54,8 +59,9 @@ def assemble(title: str, scripts: Iterable[str], data: Mapping[str, Any], still:
     still : str
         Markup for browsers that run no scripts; made by us, its texts escaped.
     """
-    style = _colours() + _read("page.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(_read(name) for name in scripts) + "\n})();\n"
+    style = _variables() + _read("page.css") + _classes()
+    parts = [f"const SYMBOLS = {to_json(_SYMBOLS)};", *(_read(name) for name in scripts)]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -135,23 +141,31 @@ def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
-def _colours() -> str:
+def _variables() -> str:
     """Return all colours as CSS variables, for both themes."""
     blocks = []
     for theme, opening in _THEMES.items():
-        named = dict(PAGE_COLOURS[theme])
-        named |= {f"heat-{k}": shade for k, shade in enumerate(heat_shades(theme))}
+        named = dict(palette.PAGE_COLOURS[theme])
+        named |= {f"heat-{k}": shade for k, shade in enumerate(palette.heat_shades(theme))}
         if theme == "light":
-            named |= {f"object-{k}": colour for k, colour in enumerate(OBJECT_COLOURS)}
-            named |= {f"kind-{kind}": colour for kind, colour in KIND_COLOURS.items()}
-            named |= {f"kind-{k}": colour for k, colour in enumerate(OBJECT_COLOURS)}  # of learners on one kind
-        named |= {"kind-boolean": PAGE_COLOURS[theme]["ink"]}  # black is invisible on a dark page
+            named |= {f"object-{k}": colour for k, colour in enumerate(palette.OBJECT_COLOURS)}
+            named |= {f"kind-{kind}": colour for kind, colour in palette.KIND_COLOURS.items()}
+            named |= {f"kind-{k}": colour for k, colour in enumerate(palette.OBJECT_COLOURS)}  # of learners on one kind
+        named |= {"kind-boolean": palette.PAGE_COLOURS[theme]["ink"]}  # black is invisible on a dark page
         lines = " ".join(f"--{name}: {colour};" for name, colour in named.items())
         blocks.append(f"{opening} {{ {lines} }}{' }' if theme == 'dark' else ''}\n")
-    blocks += [
-        f".kind-{kind} {{ --own: var(--kind-{kind}); }}\n" for kind in (*KIND_COLOURS, *range(len(OBJECT_COLOURS)))
-    ]
     return "".join(blocks)
+
+
+def _classes() -> str:
+    """Return the classes that give an element one of these colours."""
+    objects, heats = range(len(palette.OBJECT_COLOURS)), range(palette.HEAT_LEVELS)
+    rules = [
+        *(f".heat-{k} {{ fill: var(--heat-{k}); }}" for k in heats),
+        *(f".object-{k} {{ fill: var(--object-{k}); }} .ball-{k} {{ stroke: var(--object-{k}); }}" for k in objects),
+        *(f".kind-{kind} {{ --own: var(--kind-{kind}); }}" for kind in (*palette.KIND_COLOURS, *objects)),
+    ]
+    return "\n".join(rules) + "\n"
 
 
 def explained(problem: Problem, data: Mapping[str, Any]) -> str:
@@ -174,7 +188,7 @@ def still_map(grid: GridMap) -> str:
             if tile == WALL:
                 walls.append(f"M{column} {row}h1v1h-1z")
             elif tile != FLOOR:
-                shown = "+" if tile == START else tile
+                shown = palette.START_SIGN if tile == START else tile
                 marks.append(f'<text x="{column + 0.5}" y="{row + 0.5}" class="object">{text(shown)}</text>')
     for (row, column), there in sorted(grid.fences):
         fence = f"M{column} {row + 1}h1" if there[0] > row else f"M{column + 1} {row}v1"

@@ -25,6 +25,7 @@ from fastrm.plots import (
     has_curves,
     looks_of,
     name_of,
+    palette,
     sweep_points,
     value_text,
     with_settings,
@@ -49,11 +50,12 @@ def methods_data(groups: Groups) -> list[dict[str, Any]]:
         list(dict.fromkeys(getattr(method_of(label), name) for label in labels)) for name in ("kind", "algo")
     )
     for label in labels:
+        colour = algos.index(method_of(label).algo) % len(palette.OBJECT_COLOURS)
         method, dashes = method_of(label), looks[label]["linestyle"]
         found.append({
             "label": label,
             "name": name_of(label),
-            "kind": str(algos.index(method.algo) % 9) if len(kinds) == 1 < len(algos) else method.kind or "file",
+            "kind": str(colour) if len(kinds) == 1 < len(algos) else method.kind or "file",
             "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
             "dots": method.shaping,
             "start": None if method.optimism is None else f"{method.optimism:g}",

@@ -1,5 +1,6 @@
 """All drawing with matplotlib and Pillow: curves, maps, machines, policies and episodes. Their only importer."""
 
+from fastrm.plots import palette
 from fastrm.plots.animation import save_episode
 from fastrm.plots.curves import (
     ASCII_BARS,
@@ -21,6 +22,7 @@ from fastrm.plots.figures import figures_of
 from fastrm.plots.graph import GraphImage, draw_machine, to_dot, to_mermaid, to_svg
 from fastrm.plots.graph_layout import RADIUS, lay_out
 from fastrm.plots.map_views import draw_maps, paint, show, starts_to_mark
+from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
 from fastrm.plots.policies import MOST_ARROWS, draw_learning, draw_run, visits
 from fastrm.plots.starts import (
     StartPoint,
@@ -33,25 +35,10 @@ from fastrm.plots.starts import (
 )
 from fastrm.plots.style import (
     DPI,
-    HERE_COLOUR,
-    KIND_COLOURS,
-    LEARNER_COLOURS,
-    LEARNER_MARKERS,
-    LIGHTNESS_APART,
-    OBJECT_COLOURS,
-    PAGE_COLOURS,
-    PATH_COLOUR,
     STYLE,
-    VERDICT_COLOURS,
     have_matplotlib,
-    heat_shades,
-    ink,
-    lightness,
     looks_of,
-    object_colour,
-    rgb,
     save,
-    style,
 )
 from fastrm.plots.sweeps import SweepPoint, sweep_points
 from fastrm.plots.water import draw_gaps, draw_water, save_water_episode, show_water
@@ -61,18 +48,11 @@ __all__ = [
     "BARS",
     "COLUMN_WIDTHS",
     "DPI",
-    "HERE_COLOUR",
-    "KIND_COLOURS",
     "LEARNER_COLOURS",
     "LEARNER_MARKERS",
-    "LIGHTNESS_APART",
     "MOST_ARROWS",
-    "OBJECT_COLOURS",
-    "PAGE_COLOURS",
-    "PATH_COLOUR",
     "RADIUS",
     "STYLE",
-    "VERDICT_COLOURS",
     "GraphImage",
     "Group",
     "StartPoint",
@@ -92,18 +72,14 @@ __all__ = [
     "groups_of",
     "has_curves",
     "have_matplotlib",
-    "heat_shades",
-    "ink",
     "lay_out",
     "learning_curves",
-    "lightness",
     "looks_of",
     "name_of",
-    "object_colour",
     "optimism_sweep",
     "paint",
+    "palette",
     "parity_curves",
-    "rgb",
     "save",
     "save_episode",
     "save_water_episode",
@@ -113,7 +89,6 @@ __all__ = [
     "spread",
     "start_points",
     "starts_to_mark",
-    "style",
     "sweep_points",
     "to_dot",
     "to_mermaid",

@@ -16,7 +16,7 @@ from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.machines import RewardMachine
 from fastrm.plots.graph import GraphImage
 from fastrm.plots.map_views import starts_to_mark
-from fastrm.plots.style import HERE_COLOUR, PATH_COLOUR, object_colour
+from fastrm.plots.palette import DARK, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, WHITE, object_colour
 from fastrm.problems import Moment, Problem, retrace
 from fastrm.worlds import WALL, Cell, GridMap
 
@@ -35,7 +35,6 @@ LEAST_SCALE = 0.85
 """Pixels per point of a graph, below which its texts are too small to read."""
 _FINE = 2  # pictures are painted at twice their size, so that lines are smooth
 _COLOURS = 96
-_GREY, _DARK, _WHITE, _FAINT = (150, 150, 150), (40, 40, 40), (255, 255, 255), (222, 222, 222)
 
 
 class _Stage(NamedTuple):
@@ -83,7 +82,7 @@ def save_episode(
     stage, graph = _set_up(problem.grid, machine)
     frames = []
     for k, moment in enumerate(moments):
-        frame = Image.new("RGB", (stage.size[0] * _FINE, stage.size[1] * _FINE), _WHITE)
+        frame = Image.new("RGB", (stage.size[0] * _FINE, stage.size[1] * _FINE), WHITE)
         _paint_map(frame, problem, stage, [step.cell for step in moments[: k + 1]])
         state = moment.end or problem.states[moment.state][1]
         if graph is None:
@@ -137,7 +136,7 @@ def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Ce
     """Paint walls, then the trail, then objects above it, and the agent."""
     from PIL import ImageDraw
 
-    grid, (starts, _) = problem.grid, starts_to_mark(problem.starts)
+    grid, (starts, _), colours = problem.grid, starts_to_mark(problem.starts), MAP_COLOURS["frame"]
     pen, side = ImageDraw.Draw(frame), stage.cell * _FINE
     left, top = stage.corner[0] * _FINE, stage.corner[1] * _FINE
 
@@ -150,20 +149,20 @@ def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Ce
 
     if stage.cell >= 8:
         for row, column in np.argwhere(grid.tiles != ord(WALL)).tolist():
-            pen.rectangle(square((row, column)), outline=_FAINT)
+            pen.rectangle(square((row, column)), outline=colours["rim"])
     for row, column in np.argwhere(grid.tiles == ord(WALL)).tolist():
-        pen.rectangle(square((row, column)), fill=_GREY)
+        pen.rectangle(square((row, column)), fill=colours["wall"])
     for (row, column), there in sorted(grid.fences):
         down, right = there[0] - row, there[1] - column
         x, y = left + (column + 1) * side, top + (row + 1) * side
-        pen.line([(x, y), (x - down * side, y - right * side)], fill=_DARK, width=2 * _FINE)
+        pen.line([(x, y), (x - down * side, y - right * side)], fill=colours["fence"], width=2 * _FINE)
     steps = [centre(here) for here, there in pairwise(trail) if here != there] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")
     for start in starts or trail[:1]:  # of too many only the one where this episode began
-        pen.ellipse(square(start, 0.28), fill=_WHITE, outline=_DARK, width=max(1, side // 12))
+        pen.ellipse(square(start, 0.28), fill=colours["floor"], outline=colours["start"], width=max(1, side // 12))
     _paint_objects(pen, grid, square, centre, side)
-    pen.ellipse(square(trail[-1], 0.14), fill=_DARK, outline=_WHITE, width=max(1, side // 14))
+    pen.ellipse(square(trail[-1], 0.14), fill=colours["agent"], outline=WHITE, width=max(1, side // 14))
 
 
 def _paint_objects(pen: Any, grid: GridMap, square: Any, centre: Any, side: int) -> None:
@@ -174,8 +173,8 @@ def _paint_objects(pen: Any, grid: GridMap, square: Any, centre: Any, side: int)
     grow = min(0.0, 0.5 - 6.5 * _FINE / side)  # on large maps a disc is larger than its cell
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for cell in cells:
-            pen.ellipse(square(cell, grow or 0.03), fill=_WHITE, outline=object_colour(k), width=max(3, side // 9))
-            pen.text(centre(cell), letter, fill=_DARK, font=font, anchor="mm")
+            pen.ellipse(square(cell, grow or 0.03), fill=WHITE, outline=object_colour(k), width=max(3, side // 9))
+            pen.text(centre(cell), letter, fill=DARK, font=font, anchor="mm")
 
 
 def _paint_names(frame: Image, machine: RewardMachine, stage: _Stage, here: str) -> None:
@@ -195,7 +194,7 @@ def _paint_names(frame: Image, machine: RewardMachine, stage: _Stage, here: str)
         if is_here:
             pen.rounded_rectangle((x, y, x + stage.wide * _FINE, y + LINE * _FINE), 8, fill=HERE_COLOUR)
         text = printable(name) if len(name) <= 32 else printable(name[:31]) + "..."
-        pen.text((x + 8 * _FINE, y + LINE * _FINE / 2), text, fill=_WHITE if is_here else _DARK, font=font, anchor="lm")
+        pen.text((x + 8 * _FINE, y + LINE * _FINE / 2), text, fill=WHITE if is_here else DARK, font=font, anchor="lm")
 
 
 def _write(frame: Image, stage: _Stage, lines: Sequence[str]) -> None:
@@ -205,7 +204,7 @@ def _write(frame: Image, stage: _Stage, lines: Sequence[str]) -> None:
     pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
     for row, text in enumerate(lines):
         y = stage.size[1] - GAP - LINE * (len(lines) - row - 0.5)
-        pen.text(((stage.panel + stage.wide / 2) * _FINE, y * _FINE), text, fill=_DARK, font=font, anchor="mm")
+        pen.text(((stage.panel + stage.wide / 2) * _FINE, y * _FINE), text, fill=DARK, font=font, anchor="mm")
 
 
 def save_frames(frames: list[Image], out: Path, pauses: list[int]) -> None:

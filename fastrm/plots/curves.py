@@ -22,9 +22,9 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_truth
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
+from fastrm.plots.palette import CEILING, PARITY_COLOURS, RULE
 from fastrm.plots.style import (
     LEFT,
-    PARITY_COLOURS,
     RIGHT,
     finish_figure,
     legend_columns,
@@ -83,8 +83,6 @@ def value_text(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.12g}"
 
 
-CEILING: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "linestyle": (0, (4, 3)), "zorder": 0}
-"""The line of what a settled score can reach."""
 MOST_BANDS = 3
 """Methods in a panel; the bands of more hide each other."""
 COLUMN_WIDTHS = {1: 3.5, 2: 7.2}
@@ -256,7 +254,7 @@ def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float
     title = printable(title)
     size = min(8.0, 8.0 * (width + 0.8 * ACROSS) / text_width(title, 8))
     axis.set_title(title, pad=3, parse_math=False, fontsize=size)
-    axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+    axis.axhline(1.0, **RULE)
     axis.set_xscale(scale)
     first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)
     axis.set_xlim(0 if scale == "linear" else first, last)

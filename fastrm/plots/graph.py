@@ -24,12 +24,14 @@ from fastrm.plots.graph_layout import (
     pill_outline,
     role_of,
 )
-from fastrm.plots.style import EDGE_TEXT, HERE_COLOUR, NODE_COLOURS, new_figure, style
+from fastrm.plots.palette import EDGE_TEXT, HERE_COLOUR, MACHINE_INKS, NODE_COLOURS, WHITE
+from fastrm.plots.style import new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
+ARROW_INK, RIM_INK = MACHINE_INKS["svg"]
 _ENTITIES = {ord(sign): f"#{ord(sign)};" for sign in ":;<>#"}
 """Signs that mean something to Mermaid, as it wants them written."""
 
@@ -45,19 +47,19 @@ def to_svg(machine: RewardMachine, width: float | None = None) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" {size} '
         'font-family="DejaVu Sans, Verdana, Helvetica, sans-serif">',
-        f'<rect width="{drawing.width:.0f}" height="{drawing.height:.0f}" fill="#ffffff"/>',
+        f'<rect width="{drawing.width:.0f}" height="{drawing.height:.0f}" fill="{WHITE}"/>',
     ]
     for arrow in drawing.arrows:
         begin, *others = (f"{x:.1f},{y:.1f}" for x, y in arrow.curve)
-        lines.append(f'<path d="M{begin} C{" ".join(others)}" fill="none" stroke="#444"/>')
+        lines.append(f'<path d="M{begin} C{" ".join(others)}" fill="none" stroke="{ARROW_INK}"/>')
         lines.append(_head(arrow.curve.second_bend, arrow.curve.end))
     (x0, y0), (x1, y1) = drawing.entry
-    lines.append(f'<path d="M{x0:.1f},{y0:.1f} L{x1:.1f},{y1:.1f}" stroke="#444"/>')
+    lines.append(f'<path d="M{x0:.1f},{y0:.1f} L{x1:.1f},{y1:.1f}" stroke="{ARROW_INK}"/>')
     lines.append(_head(*drawing.entry))
     for arrow in drawing.arrows:  # the white box keeps the text readable where another arrow has to pass
         left, top, right, bottom = arrow.text_box()
         place = f'x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"'
-        lines.append(f'<rect {place} fill="#ffffff"/>')
+        lines.append(f'<rect {place} fill="{WHITE}"/>')
         for k, line in enumerate(arrow.text):
             offset = LINE * (k - (len(arrow.text) - 1) / 2)
             lines.append(_text(arrow.text_at[0], arrow.text_at[1] + 3.5 + offset, line, SIZE, EDGE_TEXT))
@@ -66,7 +68,7 @@ def to_svg(machine: RewardMachine, width: float | None = None) -> str:
             left, top, right, bottom = node.box(-inset)
             lines.append(
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
-                f'rx="{node.half_height - inset:.1f}" fill="{NODE_COLOURS[node.role]}" stroke="#222"/>'
+                f'rx="{node.half_height - inset:.1f}" fill="{NODE_COLOURS[node.role]}" stroke="{RIM_INK}"/>'
             )
         lines.append(_text(node.place[0], node.place[1] + 0.36 * node.size, node.name, node.size, "#000"))
     return "\n".join([*lines, "</svg>"]) + "\n"
@@ -74,7 +76,7 @@ def to_svg(machine: RewardMachine, width: float | None = None) -> str:
 
 def _head(before: Point, tip: Point) -> str:
     head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(before, tip))
-    return f'<polygon points="{head}" fill="#444"/>'
+    return f'<polygon points="{head}" fill="{ARROW_INK}"/>'
 
 
 def _text(x: float, y: float, text: str, size: float, colour: str) -> str:
@@ -143,7 +145,7 @@ def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
     """Draw a machine as a graph, as `to_svg` does; `width` in inches scales everything, letters included."""
     check_number("width", 1 if width is None else width, 1, 40)
     drawing = lay_out(machine)
-    scale = 1.0 if width is None else 72 * width / drawing.width
+    scale, (ink, rim_ink) = 1.0 if width is None else 72 * width / drawing.width, MACHINE_INKS["figure"]
     with style():
         from matplotlib.patches import PathPatch, Polygon
         from matplotlib.path import Path
@@ -157,8 +159,8 @@ def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
 
         def draw_line(points: Any, codes: Any, tip_from: tuple[float, float]) -> None:
             path = Path(points, codes)
-            axis.add_patch(PathPatch(path, facecolor="none", edgecolor="0.27", linewidth=scale, capstyle="butt"))
-            axis.add_patch(Polygon(arrow_head(tip_from, points[-1]), facecolor="0.27", edgecolor="none"))
+            axis.add_patch(PathPatch(path, facecolor="none", edgecolor=ink, linewidth=scale, capstyle="butt"))
+            axis.add_patch(Polygon(arrow_head(tip_from, points[-1]), facecolor=ink, edgecolor="none"))
 
         for arrow in drawing.arrows:
             draw_line(arrow.curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4], arrow.curve.second_bend)
@@ -167,18 +169,15 @@ def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
             axis.text(
                 *arrow.text_at, "\n".join(arrow.text), fontsize=_LETTER * SIZE * scale, color=EDGE_TEXT,
                 linespacing=LINE / SIZE, gid="label", **middle,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5 * scale},
+                bbox={"facecolor": WHITE, "edgecolor": "none", "pad": 0.5 * scale},
             )  # fmt: skip
         for node in drawing.nodes:
             for inset in (0.0, *((3.5,) if node.role != "state" else ())):  # terminals have two rims
                 rim = pill_outline(node.box(-inset))
                 fill = NODE_COLOURS[node.role]
-                axis.add_patch(Polygon(rim, facecolor=fill, edgecolor="0.13", linewidth=scale))
+                axis.add_patch(Polygon(rim, facecolor=fill, edgecolor=rim_ink, linewidth=scale))
             axis.text(*node.place, node.name, fontsize=_LETTER * node.size * scale, **middle)
     return figure
-
-
-_INK, _WHITE = (60, 60, 60), (255, 255, 255)
 
 
 class GraphImage:
@@ -220,12 +219,12 @@ class GraphImage:
         thin = max(1, round(1.1 * k))
         lines = [(arrow.curve.points().tolist(), arrow.curve.second_bend) for arrow in drawing.arrows]
         for points, before in [*lines, (list(drawing.entry), drawing.entry[0])]:
-            pen.line([at((x, y)) for x, y in points], fill=_INK, width=thin, joint="curve")
-            pen.polygon([at(point) for point in arrow_head(before, tuple(points[-1]))], fill=_INK)
+            pen.line([at((x, y)) for x, y in points], fill=MACHINE_INKS["image"][0], width=thin, joint="curve")
+            pen.polygon([at(point) for point in arrow_head(before, tuple(points[-1]))], fill=MACHINE_INKS["image"][0])
         font = ImageFont.load_default(size=SIZE * k)
         for arrow in drawing.arrows:
             left, top, right, bottom = arrow.text_box()
-            pen.rectangle((*at((left, top)), *at((right, bottom))), fill=_WHITE)
+            pen.rectangle((*at((left, top)), *at((right, bottom))), fill=WHITE)
             for row, line in enumerate(arrow.text):
                 x, y = arrow.text_at[0], arrow.text_at[1] + LINE * (row - (len(arrow.text) - 1) / 2)
                 pen.text(at((x, y)), line, fill=EDGE_TEXT, font=font, anchor="mm")
@@ -234,9 +233,16 @@ class GraphImage:
             for inset in (0.0, *((3.5,) if node.role != "state" else ())):
                 rim: list[Any] = [at((x, y)) for x, y in pill_outline(node.box(-inset)).tolist()]
                 pen.polygon(rim, fill=HERE_COLOUR if is_here else NODE_COLOURS[node.role])
-                pen.line([*rim, rim[0]], fill=_WHITE if is_here and inset else _INK, width=thin, joint="curve")
+                pen.line(
+                    [*rim, rim[0]],
+                    fill=WHITE if is_here and inset else MACHINE_INKS["image"][0],
+                    width=thin,
+                    joint="curve",
+                )
             name = ImageFont.load_default(size=node.size * k)
-            pen.text(at(node.place), node.name, fill=_WHITE if is_here else _INK, font=name, anchor="mm")
+            pen.text(
+                at(node.place), node.name, fill=WHITE if is_here else MACHINE_INKS["image"][0], font=name, anchor="mm"
+            )
 
 
 def _marked(drawing: Drawing, here: str) -> list[Node]:

@@ -15,7 +15,8 @@ from fastrm.errors import ConfigError, printable, shown
 from fastrm.kernels.worlds import environments
 from fastrm.learners import Run, option_pairs, registry
 from fastrm.plots.map_views import draw_ground, draw_objects, starts_to_mark
-from fastrm.plots.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
+from fastrm.plots.palette import FIELD_MAPS, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, RULE, WHITE
+from fastrm.plots.style import new_figure, put_title, style
 from fastrm.plots.water import draw_water
 from fastrm.problems import Problem, WaterProblem, check_problem, retrace, slide
 from fastrm.worlds import OFFSETS, Cell, GridMap
@@ -156,7 +157,7 @@ def draw_run(run: Run) -> Figure:
         axis = figure.subplots()
         figure.subplots_adjust(left=0.12, right=0.97, bottom=0.2, top=0.87)
         axis.plot(run.step, run.score, color=HERE_COLOUR)
-        axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+        axis.axhline(1.0, **RULE)
         axis.set_xlim(0, run.step[-1])
         axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
         axis.set_xlabel("training steps")
@@ -231,8 +232,8 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
     length = 0.74 * apart if _is_open(problem) else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
     told = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
     told &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
-    seen = learned.visits[:, u] > 0
-    for these, colour in ((told & ~seen, "0.8"), (told & seen, "0.3")):
+    seen, colours = learned.visits[:, u] > 0, MAP_COLOURS["figure"]
+    for these, colour in ((told & ~seen, colours["unseen"]), (told & seen, colours["arrow"])):
         axis.quiver(
             columns[these], rows[these], right[these], down[these], pivot="mid", angles="xy", units="xy",
             scale_units="xy", scale=1 / length, width=0.15 * length, headwidth=3.6, headlength=3.4, headaxislength=3.1,
@@ -240,7 +241,7 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
         )  # fmt: skip
     for part in learned.paths.get(u, ()):
         y, x = np.array(part).T
-        for colour, thick in (("white", 3.4), (PATH_COLOUR, 2.0)):
+        for colour, thick in ((WHITE, 3.4), (PATH_COLOUR, 2.0)):
             axis.plot(x, y, color=colour, linewidth=thick, zorder=2.5, gid="path")
 
 
@@ -269,9 +270,12 @@ def _draw_field(
     field = np.full(problem.grid.size, np.nan)
     field[tuple(problem.terrain.cells.T)] = np.where(values > 0, values, np.nan) if in_logs else values
     if in_logs:
-        scale: dict[str, Any] = {"norm": LogNorm(1, max(10.0, float(np.max(values, initial=1)))), "cmap": "cividis"}
+        scale: dict[str, Any] = {
+            "norm": LogNorm(1, max(10.0, float(np.max(values, initial=1)))),
+            "cmap": FIELD_MAPS["visits"],
+        }
     else:
-        scale = {"cmap": "viridis"}
+        scale = {"cmap": FIELD_MAPS["values"]}
     image = axis.imshow(field, interpolation="nearest", **scale)
     draw_ground(axis, problem.grid)
     if np.isnan(field).all():

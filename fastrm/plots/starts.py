@@ -13,6 +13,7 @@ from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.curves import name_of
+from fastrm.plots.palette import RULE
 from fastrm.plots.style import LEFT, RIGHT, finish_figure, legend_columns, line, looks_of, panels, style, wrapped
 from fastrm.results import Estimate, Results, censored_percentile, over_maps, share_over_maps
 
@@ -147,7 +148,7 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
             above.set_ylim(-0.03, 1.05)
             below.set_yscale("log")
             below.set_ylim(min(finite) / 1.5, 1.4 * never)
-            below.axhline(never, color="0.6", linewidth=0.6, zorder=0)
+            below.axhline(never, **RULE)
             below.set_xlabel("start (0 smallest, 1 largest true value)")
             above.tick_params(labelbottom=False, labelleft=column == 0)
             below.tick_params(labelleft=column == 0, which="both")

@@ -19,6 +19,7 @@ from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.curves import name_of, value_text, with_settings
+from fastrm.plots.palette import RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
@@ -146,10 +147,10 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
             above, below = axes[:, column]
             _finish_titles(above, f"{setup}, task {task}", size[0] + 0.8 * across)
             above.set_ylim(min(0.0, *(p.settled[1] for p in points)) - 0.03 * top, top)
-            above.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+            above.axhline(1.0, **RULE)
             below.set_yscale("log")
             below.set_ylim(min(finite) / 1.5, 2.2 * never)
-            below.axhline(never, color="0.6", linewidth=0.6, zorder=0)
+            below.axhline(never, **RULE)
             for axis in (above, below):
                 _scale(axis, values, size[0])
             below.set_xlabel(printable(setting))
