@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from fastrm.errors import ConfigError, printable
 from fastrm.exact import Guarantee, Solution, WaterGuarantee, check_gamma, guarantee, highest_action, solve
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
-from fastrm.pages import page, page as still
+from fastrm.pages import page
 from fastrm.pages.page import machine_graph, smallest
 from fastrm.plots import palette, visits
 from fastrm.problems import Problem, WaterProblem, check_problem
@@ -226,8 +227,18 @@ def explain_page(
     data = explain_data(problem, run, gamma=gamma, machine=machine)
     title = f"{data['machine']['name']} on {data['map']['name']}"
     data |= {"title": title, "command": command, "version": fastrm.__version__}
-    fallback = still.explained(problem, data)
-    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, fallback)
+    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, _still(problem, data))
+
+
+def _still(problem: Problem, data: Mapping[str, Any]) -> str:
+    """Return the page without scripts: the map, the machine as text, and the verdict."""
+    verdict, text = data["verdict"], page.text
+    meaning = f"<p>{text(verdict['verdict'])}: {text(verdict['meaning'])}</p>" if verdict else ""
+    machine = text("\n".join(data["machine"]["text"])).replace("\\n", "\n")
+    return (
+        f"<h1>{text(data['title'])}</h1><p>This page needs JavaScript to walk the map.</p>{meaning}"
+        f"{page.still_map(problem.grid)}<pre>{machine}</pre>"
+    )
 
 
 def explain_data(

@@ -19,20 +19,11 @@ from fastrm.plots.curves import (
     with_settings,
 )
 from fastrm.plots.figures import figures_of
-from fastrm.plots.graph import GraphImage, draw_machine, to_dot, to_mermaid, to_svg
+from fastrm.plots.graph import GraphImage, draw_machine, svg_shapes, to_dot, to_mermaid, to_svg
 from fastrm.plots.graph_layout import RADIUS, lay_out
 from fastrm.plots.map_views import draw_maps, paint, show, starts_to_mark
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
 from fastrm.plots.policies import MOST_ARROWS, draw_learning, draw_run, visits
-from fastrm.plots.starts import (
-    StartPoint,
-    by_optimism,
-    check_findings,
-    check_is_plain,
-    optimism_sweep,
-    short_names,
-    start_points,
-)
 from fastrm.plots.style import (
     DPI,
     STYLE,
@@ -40,7 +31,17 @@ from fastrm.plots.style import (
     looks_of,
     save,
 )
-from fastrm.plots.sweeps import SweepPoint, sweep_points
+from fastrm.plots.sweeps import (
+    StartPoint,
+    SweepPoint,
+    by_optimism,
+    check_findings,
+    check_is_plain,
+    optimism_sweep,
+    short_names,
+    start_points,
+    sweep_points,
+)
 from fastrm.plots.water import draw_gaps, draw_water, save_water_episode, show_water
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "spread",
     "start_points",
     "starts_to_mark",
+    "svg_shapes",
     "sweep_points",
     "to_dot",
     "to_mermaid",
