@@ -31,6 +31,7 @@ from fastrm.plots.style import (
     line,
     looks_of,
     panels,
+    set_panel_title,
     style,
     text_width,
     wrapped,
@@ -251,9 +252,7 @@ class Layout(NamedTuple):
 
 def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float, scale: str) -> None:
     """Set scales and title of a panel that shows these steps; a title that is too long gets smaller type."""
-    title = printable(title)
-    size = min(8.0, 8.0 * (width + 0.8 * ACROSS) / text_width(title, 8))
-    axis.set_title(title, pad=3, parse_math=False, fontsize=size)
+    set_panel_title(axis, title, width + 0.8 * ACROSS)
     axis.axhline(1.0, **RULE)
     axis.set_xscale(scale)
     first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)

@@ -11,8 +11,7 @@ from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
 from fastrm.plots.curves import has_curves, learning_curves, shows_bands, value_text
 from fastrm.plots.map_views import draw_maps
-from fastrm.plots.starts import optimism_sweep, short_names, start_points
-from fastrm.plots.sweeps import sweep_figure, sweep_points
+from fastrm.plots.sweeps import optimism_sweep, short_names, start_points, sweep_figure, sweep_points
 from fastrm.results import Results
 from fastrm.worlds import layout_of, read_world
 

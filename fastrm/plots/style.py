@@ -27,6 +27,7 @@ from fastrm.plots.palette import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DPI = 200
@@ -128,6 +129,12 @@ def put_title(figure: Figure, title: str) -> None:
     figure.suptitle(
         "\n".join(lines), fontsize=TITLE_SIZE, y=1 - 0.05 / figure.get_figheight(), va="top", parse_math=False
     )
+
+
+def set_panel_title(axis: Axes, title: str, width: float) -> None:
+    """Write the title of a panel, in smaller type where it is wider than `width` inches."""
+    title = printable(title)
+    axis.set_title(title, pad=3, parse_math=False, fontsize=min(8.0, 8.0 * width / text_width(title, 8)))
 
 
 def wrapped(title: str, width: float) -> list[str]:
