@@ -35,6 +35,11 @@ LIGHTNESS_APART = 10.0
 """Of 100: colours that differ by less look the same in a grey print."""
 PARITY_COLOURS = {False: "#0072B2", True: "#D55E00"}
 """Of our curves beside published ones, without and with shaping."""
+PUBLISHED_LOOKS: dict[bool, dict[str, Any]] = {
+    shaped: {"color": "black", "linewidth": 0.8, "markersize": 2.2, "marker": marker, "linestyle": (0, dashes)}
+    for shaped, marker, dashes in ((False, "o", (4, 1)), (True, "^", (1, 1)))
+}
+"""Of published curves, without and with shaping."""
 RULE: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "zorder": 0}
 """The line at a score of 1, and at runs that never arrive."""
 CEILING: dict[str, Any] = {**RULE, "linestyle": (0, (4, 3))}

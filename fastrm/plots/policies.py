@@ -1,11 +1,11 @@
-"""What a run learned, over its map: policy arrows, values and visits for every machine state, and the path it takes."""
+"""Runs: their policy, values and visits over the map for every machine state, their greedy path, and their curve."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -67,8 +67,7 @@ class _Learned(NamedTuple):
     q: Array
     """[cell, machine state, action]."""
     titles: tuple[str, ...]
-    """What is done in each machine state."""
-    initial: float
+    """Of the policy in each machine state."""
     visits: Array
     """[cell, machine state]."""
     paths: dict[int, list[list[Cell]]]
@@ -106,7 +105,7 @@ def draw_learning(
     width = 9.4 if width is None else width
     check_number("width", width, 4, 40)
     rows, columns = problem.grid.size
-    learned = _read(problem, run)
+    learned = _gather(problem, run)
     wanted = list(states if states is not None else range(problem.tables.n_u))
     chosen = wanted[:MAX_STATES]
     side = (width - 2.1) / 3
@@ -128,7 +127,7 @@ def draw_learning(
             bars = [panel(left + side + 0.07, row, 0.1) for left in lefts[1:]]
             _draw_policy(axes[0], problem, learned, u)
             best = learned.q[:, u].max(axis=1)
-            best = np.where((learned.q[:, u] != learned.initial).any(axis=1), best, np.nan)
+            best = np.where((learned.q[:, u] != run.config.q_init).any(axis=1), best, np.nan)
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
             _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
             for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
@@ -167,7 +166,7 @@ def draw_run(run: Run) -> Figure:
 
 
 def _lengths(problem: Problem, run: Run) -> str:
-    """Say how long the greedy path is; of several starts in the mean, and from which the path sets out."""
+    """Describe the length of the greedy path; of several starts the mean, and where the path begins."""
     found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
     shortest = ", ".join(f"{n:.6g}" for n in run.shortest)
     if len(problem.starts) == 1:
@@ -179,7 +178,7 @@ def _lengths(problem: Problem, run: Run) -> str:
 
 
 def _note(problem: Problem, run: Run) -> str:
-    """Say what visits, blank cells and pale arrows mean."""
+    """Explain visits, blank cells and pale arrows."""
     options = "the options shown" if run.controller is not None else "the learned values"
     unmarked = starts_to_mark(problem.starts)[1]
     return (
@@ -189,7 +188,7 @@ def _note(problem: Problem, run: Run) -> str:
     )
 
 
-def _read(problem: Problem, run: Run) -> _Learned:
+def _gather(problem: Problem, run: Run) -> _Learned:
     """Gather what is drawn of a run, by machine state."""
     paths: dict[int, list[list[Cell]]] = {}
     for number, path in enumerate(run.greedy_paths):
@@ -207,7 +206,7 @@ def _read(problem: Problem, run: Run) -> _Learned:
     elif not registry.find(run.algo).per_state:
         raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
     count = visits(problem, q, run.last_epsilon, run.config.episode_limit)
-    return _Learned(q, titles, run.config.q_init, count, paths)
+    return _Learned(q, titles, count, paths)
 
 
 def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, tuple[str, ...]]:
@@ -229,11 +228,13 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
     action = problem.n_actions - 1 - q[:, ::-1].argmax(axis=1)  # ties go to the last, as in roll-outs
     down, right = _directions(problem, action).T
     apart = math.ceil(max(problem.grid.size) / MOST_ARROWS)
-    length = 0.74 * apart if _is_open(problem) else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
-    told = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
-    told &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
+    inside = math.prod(side - 2 for side in problem.grid.size)
+    is_open = not problem.grid.fences and len(problem.terrain.cells) == inside
+    length = 0.74 * apart if is_open else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
+    drawn = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
+    drawn &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
     seen, colours = learned.visits[:, u] > 0, MAP_COLOURS["figure"]
-    for these, colour in ((told & ~seen, colours["unseen"]), (told & seen, colours["arrow"])):
+    for these, colour in ((drawn & ~seen, colours["unseen"]), (drawn & seen, colours["arrow"])):
         axis.quiver(
             columns[these], rows[these], right[these], down[these], pivot="mid", angles="xy", units="xy",
             scale_units="xy", scale=1 / length, width=0.15 * length, headwidth=3.6, headlength=3.4, headaxislength=3.1,
@@ -246,7 +247,7 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
 
 
 def _directions(problem: Problem, action: Array) -> Array:
-    """Return where the arrow of every cell points: [cell, 2]."""
+    """Return the direction of the arrow of every cell, [cell, 2]."""
     if isinstance(problem.terrain.world, GridMap):
         return np.array(OFFSETS)[action]  # also into a wall
     cells = problem.terrain.cells
@@ -255,28 +256,17 @@ def _directions(problem: Problem, action: Array) -> Array:
     return pointed
 
 
-def _is_open(problem: Problem) -> bool:
-    """Say whether nothing stands between the cells of a map but its rim."""
-    rows, columns = problem.grid.size
-    return not problem.grid.fences and len(problem.terrain.cells) == (rows - 2) * (columns - 2)
-
-
 def _draw_field(
     axis: Axes, bar: Axes, problem: Problem, values: Array, meaning: str, in_logs: bool = False
 ) -> None:  # fmt: skip
-    """Draw a number for every cell as a colour, and what the colours mean."""
+    """Draw a number for every cell as a colour, and a scale of the colours."""
     from matplotlib.colors import LogNorm
 
     field = np.full(problem.grid.size, np.nan)
     field[tuple(problem.terrain.cells.T)] = np.where(values > 0, values, np.nan) if in_logs else values
-    if in_logs:
-        scale: dict[str, Any] = {
-            "norm": LogNorm(1, max(10.0, float(np.max(values, initial=1)))),
-            "cmap": FIELD_MAPS["visits"],
-        }
-    else:
-        scale = {"cmap": FIELD_MAPS["values"]}
-    image = axis.imshow(field, interpolation="nearest", **scale)
+    norm = LogNorm(1, max(10.0, float(np.max(values, initial=1)))) if in_logs else None
+    colours = FIELD_MAPS["visits" if in_logs else "values"]
+    image = axis.imshow(field, interpolation="nearest", norm=norm, cmap=colours)
     draw_ground(axis, problem.grid)
     if np.isnan(field).all():
         bar.set_axis_off()
