@@ -18,7 +18,7 @@ from fastrm.learners import Run
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import MAX_STATES
 from fastrm.pages.page import text
-from fastrm.plots import palette, starts_to_mark, to_svg, value_text
+from fastrm.plots import fence_ends, palette, starts_to_mark, to_svg, value_text
 from fastrm.problems import Problem
 from fastrm.results import Results
 from fastrm.worlds import WALL, Cell, GridMap, layout_of
@@ -56,7 +56,10 @@ def map_svg(
     if max(rows, columns) > MOST_CELLS:
         return None
     cell = min(max(side // max(rows, columns), SMALLEST), LARGEST)
-    parts = [_open(columns * cell, rows * cell), *_walls(grid, cell), *_fences(grid, cell)]
+    parts = [_open(columns * cell, rows * cell), *_walls(grid, cell)]
+    if strokes := [f"M{c * cell},{d * cell}l{(a - c) * cell},{(b - d) * cell}" for a, b, c, d in fence_ends(grid)]:
+        look = f'stroke="{_COLOURS["fence"]}" stroke-width="{max(1.5, cell / 8):g}"'
+        parts.append(f'<path d="{"".join(strokes)}" {look}/>')
     for cells, look in (
         (dotted, f'stroke="{_COLOURS["dotted"]}" stroke-dasharray="2 3"'),
         (path, f'stroke="{palette.PATH_COLOUR}"'),
@@ -151,16 +154,6 @@ def _walls(grid: GridMap, cell: int) -> Iterator[str]:
                 yield f'<rect {where} fill="{_COLOURS["wall"]}"/>'
             x += width
         y += height
-
-
-def _fences(grid: GridMap, cell: int) -> Iterator[str]:
-    """Yield one path of all fences, each on the side that its two cells share."""
-    strokes = []
-    for (row, column), there in sorted(grid.fences):
-        down, right = there[0] - row, there[1] - column
-        strokes.append(f"M{(column + 1) * cell},{(row + 1) * cell}l{-down * cell},{-right * cell}")
-    if strokes:
-        yield f'<path d="{"".join(strokes)}" stroke="{_COLOURS["fence"]}" stroke-width="{max(1.5, cell / 8):g}"/>'
 
 
 def problem_card(problem: Problem) -> str:

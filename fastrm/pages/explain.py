@@ -23,7 +23,7 @@ from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
 from fastrm.pages import page
 from fastrm.pages.page import machine_graph, smallest
-from fastrm.plots import palette, visits
+from fastrm.plots import known_values, last_best, palette, visits
 from fastrm.problems import Problem, WaterProblem, check_problem
 from fastrm.worlds import START, WALL, GridMap
 
@@ -93,31 +93,19 @@ def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
     """Return what a run does greedily; None for a learner whose rule the page does not know."""
     here, first = columns_of(problem, machine), run.more.get("first_option")
     if registry.find(run.algo).per_state:
-        value = _known_values(run.q[:, here], run.config.q_init)
+        value = known_values(run.q[:, here], run.config.q_init)
         count = visits(problem, run.q, run.last_epsilon, run.config.episode_limit)[:, here]
-        return Policy(_last_best(run.q)[:, here].astype(np.uint8), None, value, count)
+        return Policy(last_best(run.q)[:, here].astype(np.uint8), None, value, count)
     if first is None or run.controller is None:
         return None
     options = first.astype(np.int64)
     begin, end = options[here.start], options[here.stop]
     choice = np.empty((len(run.q), here.stop - here.start), dtype=np.int64)
     for k, u in enumerate(range(here.start, here.stop)):
-        choice[:, k] = options[u] - begin + _last_best(run.controller[:, options[u] : options[u + 1]])
+        choice[:, k] = options[u] - begin + last_best(run.controller[:, options[u] : options[u + 1]])
     q = np.take_along_axis(run.q[:, begin:end], choice[:, :, None], axis=1)
-    actions = _last_best(run.q[:, begin:end]).astype(np.uint8)
-    return Policy(actions, choice, _known_values(q, run.config.q_init))
-
-
-def _known_values(q: Array, initial: float) -> Array:
-    """Return the best value of every pair, NaN where no action was ever updated."""
-    known: Array = np.where((q == initial).all(axis=2), np.nan, q.max(axis=2))
-    return known
-
-
-def _last_best(values: Array) -> Array:
-    """Return the last of the largest along the last axis, as roll-outs choose."""
-    last: Array = values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1)
-    return last
+    actions = last_best(run.q[:, begin:end]).astype(np.uint8)
+    return Policy(actions, choice, known_values(q, run.config.q_init))
 
 
 def world_data(problem: Problem) -> dict[str, Any]:

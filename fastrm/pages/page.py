@@ -22,7 +22,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import printable
 from fastrm.machines import RewardMachine
-from fastrm.plots import lay_out, palette, svg_shapes
+from fastrm.plots import fence_ends, lay_out, palette, svg_shapes
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -160,9 +160,8 @@ def still_map(grid: GridMap) -> str:
             elif tile != FLOOR:
                 shown = palette.START_SIGN if tile == START else tile
                 marks.append(f'<text x="{column + 0.5}" y="{row + 0.5}" class="object">{text(shown)}</text>')
-    for (row, column), there in sorted(grid.fences):
-        fence = f"M{column} {row + 1}h1" if there[0] > row else f"M{column + 1} {row}v1"
-        marks.append(f'<path class="fence" d="{fence}"/>')
+    for left, top, _, bottom in fence_ends(grid):
+        marks.append(f'<path class="fence" d="M{left} {top}{"h" if top == bottom else "v"}1"/>')
     return (
         f'<svg class="map" viewBox="0 0 {width} {height}" role="img" aria-label="the map">'
         f'<path class="wall" d="{"".join(walls)}"/>{"".join(marks)}</svg>'

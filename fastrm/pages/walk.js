@@ -1,4 +1,4 @@
-// The rule of the world and the rule of policies, as kernels/episode.py and kernels/rollout.py have them. No drawing.
+// The rule of the world and the rule of policies, as kernels/episode.py and kernels/exact/rollout.py have them. No drawing.
 
 const ACTIONS = ["up", "right", "down", "left"];
 const ARROWS = SYMBOLS.arrows;

@@ -15,7 +15,7 @@ import numpy as np
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.machines import RewardMachine
 from fastrm.plots.graph import GraphImage
-from fastrm.plots.map_views import starts_to_mark
+from fastrm.plots.map_views import fence_ends, starts_to_mark
 from fastrm.plots.palette import DARK, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, WHITE, object_colour
 from fastrm.problems import Moment, Problem, retrace
 from fastrm.worlds import WALL, Cell, GridMap
@@ -154,10 +154,9 @@ def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Ce
             pen.rectangle(square((row, column)), outline=colours["rim"])
     for row, column in np.argwhere(grid.tiles == ord(WALL)).tolist():
         pen.rectangle(square((row, column)), fill=colours["wall"])
-    for (row, column), there in sorted(grid.fences):
-        down, right = there[0] - row, there[1] - column
-        x, y = left + (column + 1) * side, top + (row + 1) * side
-        pen.line([(x, y), (x - down * side, y - right * side)], fill=colours["fence"], width=2 * _FINE)
+    for a, b, c, d in fence_ends(grid):
+        ends = [(left + c * side, top + d * side), (left + a * side, top + b * side)]
+        pen.line(ends, fill=colours["fence"], width=2 * _FINE)
     steps = [centre(here) for here, there in pairwise(trail) if here != there] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number, check_truth
+from fastrm.checks import check_choice, check_truth
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.palette import CEILING, PARITY_COLOURS, PUBLISHED_LOOKS, RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
+    check_width,
     finish_figure,
     legend_columns,
     line,
@@ -122,8 +123,7 @@ def learning_curves(
     ConfigError
         When matplotlib is missing or there is nothing to draw.
     """
-    if width is not None:
-        check_number("width", width, 2, 40)
+    check_width(width, 2)
     check_choice("scale", scale, ("log", "linear"))
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fastrm.checks import check_number
 from fastrm.machines import RewardMachine
 from fastrm.plots.graph_layout import (
     LINE,
@@ -22,7 +21,7 @@ from fastrm.plots.graph_layout import (
     role_of,
 )
 from fastrm.plots.palette import EDGE_TEXT, HERE_COLOUR, MACHINE_INKS, NODE_COLOURS, WHITE
-from fastrm.plots.style import new_figure, style
+from fastrm.plots.style import check_width, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +37,7 @@ Shape = tuple[str, dict[str, str], str]
 
 def to_svg(machine: RewardMachine, width: float | None = None) -> str:
     """Draw a machine as SVG, by default at its natural size; `width` is in inches."""
-    check_number("width", 1 if width is None else width, 1, 40)
+    check_width(width, 1)
     drawing = lay_out(machine)
     size = f'width="{drawing.width:.0f}" height="{drawing.height:.0f}"'
     if width is not None:
@@ -144,7 +143,7 @@ _LETTER = 0.9  # an em of a font is larger than its letters; the layout counts i
 
 def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
     """Draw a machine as a graph, as `to_svg` does; `width` in inches scales everything, letters included."""
-    check_number("width", 1 if width is None else width, 1, 40)
+    check_width(width, 1)
     drawing, (arrow_ink, rim_ink) = lay_out(machine), MACHINE_INKS["figure"]
     scale = 1.0 if width is None else 72 * width / drawing.width
     with style():

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
 from fastrm.plots.palette import (
     AGENT,
@@ -22,7 +21,7 @@ from fastrm.plots.palette import (
     object_colour,
     rgb,
 )
-from fastrm.plots.style import new_figure, put_title, style
+from fastrm.plots.style import check_width, new_figure, put_title, style
 from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, Cell, GridMap
 
 if TYPE_CHECKING:
@@ -31,12 +30,18 @@ if TYPE_CHECKING:
 
 
 def starts_to_mark(starts: Sequence[Cell]) -> tuple[Sequence[Cell], str]:
-    """Return the starts that a picture marks, and what it says instead where they are too many.
+    """Return the starts that a picture marks, and a remark in their place where they are too many.
 
     >>> starts_to_mark([(1, 1)]), starts_to_mark([(1, k) for k in range(40)])
     (([(1, 1)], ''), ((), '40 starts, not marked'))
     """
     return (starts, "") if len(starts) <= MOST_STARTS else ((), f"{len(starts)} starts, not marked")
+
+
+def fence_ends(grid: GridMap) -> list[tuple[int, int, int, int]]:
+    """Return the ends (x, y, x, y) of every fence, left or top first, in cells from the top left corner of the map."""
+    fences = sorted(grid.fences)
+    return [(x + 1 - (below - y), y + 1 - (right - x), x + 1, y + 1) for (y, x), (below, right) in fences]
 
 
 def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) -> Figure:
@@ -46,7 +51,7 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) 
     """
     if not grids:
         raise ConfigError("no maps to draw")
-    check_number("width", 4.5 if width is None else width, 1, 40)
+    check_width(width, 1)
     columns = min(5, len(grids))
     rows, side = math.ceil(len(grids) / columns), 1.5 if len(grids) > 1 else 4.5
     side = side if width is None else width / columns
@@ -61,18 +66,18 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) 
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
             draw_ground(axis, grid)
             draw_objects(axis, grid, side)
-            said = starts_to_mark(grid.starts)[1]
-            axis.set_title(printable(f"{name} ({said})" if said else name), pad=2, parse_math=False)
+            unmarked = starts_to_mark(grid.starts)[1]
+            axis.set_title(printable(f"{name} ({unmarked})" if unmarked else name), pad=2, parse_math=False)
         if columns > 1:
             put_title(figure, "start: cross; objects: letters")
     return figure
 
 
 def draw_ground(axis: Axes, grid: GridMap) -> None:
-    """Draw the walls and fences of a map on a panel; floor stays clear, so that something may lie below."""
+    """Draw the walls and fences of a map on a panel; floor is clear, so that something may be below."""
     wall = np.where(grid.tiles == ord(WALL), 1.0, np.nan)
     axis.imshow(wall, cmap=FIELD_MAPS["wall"], vmin=0, vmax=2.0, interpolation="nearest", zorder=1.5)
-    lines = [_fence_ends(fence) for fence in sorted(grid.fences)]
+    lines = [((a - 0.5, b - 0.5), (c - 0.5, d - 0.5)) for a, b, c, d in fence_ends(grid)]
     if lines:
         from matplotlib.collections import LineCollection
 
@@ -82,12 +87,6 @@ def draw_ground(axis: Axes, grid: GridMap) -> None:
             LineCollection(lines, colors=MAP_COLOURS["figure"]["fence"], linewidths=1.4, zorder=1.7), autolim=False
         )
     axis.set_axis_off()
-
-
-def _fence_ends(fence: tuple[Cell, Cell]) -> list[tuple[float, float]]:
-    (row, column), there = fence
-    down, right = there[0] - row, there[1] - column
-    return [(column + 0.5 - down, row + 0.5 - right), (column + 0.5, row + 0.5)]
 
 
 def draw_objects(axis: Axes, grid: GridMap, side: float, starts: Sequence[Cell] | None = None) -> None:
@@ -130,12 +129,10 @@ def paint(grid: GridMap, row: int, column: int) -> Array:
     colours |= {tile: rgb(MAP_COLOURS["image"][name]) for tile, name in tiles.items()}
     small = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8)
     image = small.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
-    for (r, c), there in grid.fences:
-        y, x = (r + 1) * _PIXELS, (c + 1) * _PIXELS
-        if there[0] > r:
-            image[y - 1 : y + 1, x - _PIXELS : x] = colours[WALL]
-        else:
-            image[y - _PIXELS : y, x - 1 : x + 1] = colours[WALL]
+    for ends in fence_ends(grid):
+        left, top, right, bottom = (_PIXELS * end for end in ends)
+        across, down = int(left == right), int(top == bottom)  # a pixel on either side
+        image[top - down : bottom + down, left - across : right + across] = colours[WALL]
     inside = slice(_PIXELS // 4, _PIXELS - _PIXELS // 4)
     image[row * _PIXELS : (row + 1) * _PIXELS, column * _PIXELS : (column + 1) * _PIXELS][inside, inside] = rgb(
         MAP_COLOURS["image"]["agent"]

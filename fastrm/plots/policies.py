@@ -61,6 +61,18 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     return count
 
 
+def known_values(q: Array, initial: float) -> Array:
+    """Return the best value along the last axis, NaN where no action was ever updated."""
+    known: Array = np.where((q == initial).all(axis=-1), np.nan, q.max(axis=-1))
+    return known
+
+
+def last_best(values: Array) -> Array:
+    """Return the last of the largest along the last axis, as roll-outs choose."""
+    last: Array = values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1)
+    return last
+
+
 class _Learned(NamedTuple):
     """What is drawn of a run."""
 
@@ -126,8 +138,7 @@ def draw_learning(
             axes = [panel(left, row, side) for left in lefts]
             bars = [panel(left + side + 0.07, row, 0.1) for left in lefts[1:]]
             _draw_policy(axes[0], problem, learned, u)
-            best = learned.q[:, u].max(axis=1)
-            best = np.where((learned.q[:, u] != run.config.q_init).any(axis=1), best, np.nan)
+            best = known_values(learned.q[:, u], run.config.q_init)
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
             _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
             for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
@@ -142,13 +153,7 @@ def draw_learning(
 
 
 def draw_run(run: Run) -> Figure:
-    """Draw the score of one run over its steps.
-
-    Raises
-    ------
-    ConfigError
-        When matplotlib is missing, or the run is shorter than a tick.
-    """
+    """Draw the score of one run over its steps; raise ConfigError where it is shorter than a tick."""
     if not run.step.size:
         raise ConfigError("no curve to draw: the run is shorter than a tick; train for longer, or with a smaller tick")
     with style():
@@ -216,7 +221,7 @@ def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> 
     for u in range(problem.tables.n_u):
         s = problem.number_of(paths[u][0][0]) if u in paths else problem.start
         values = run.more["controller"][s, int(first[u]) : int(first[u + 1])]
-        chosen.append(int(first[u + 1]) - 1 - int(values[::-1].argmax()))  # ties go to the last, as in roll-outs
+        chosen.append(int(first[u]) + int(last_best(values)))
         titles.append(f"option to {pairs[chosen[-1]][2] or 'the end'}")
     return run.q[:, chosen], tuple(titles)
 
@@ -225,8 +230,7 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
     """Draw greedy actions, dark where agents go, and the path."""
     draw_ground(axis, problem.grid)
     q, (rows, columns) = learned.q[:, u], problem.terrain.cells.T
-    action = problem.n_actions - 1 - q[:, ::-1].argmax(axis=1)  # ties go to the last, as in roll-outs
-    down, right = _directions(problem, action).T
+    down, right = _directions(problem, last_best(q)).T
     apart = math.ceil(max(problem.grid.size) / MOST_ARROWS)
     inside = math.prod(side - 2 for side in problem.grid.size)
     is_open = not problem.grid.fences and len(problem.terrain.cells) == inside

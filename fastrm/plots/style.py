@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.checks import check_whole
+from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.experiments import Method
 from fastrm.learners import registry
@@ -57,18 +57,18 @@ def have_matplotlib() -> bool:
 
 
 def style() -> Any:
-    """Return a context in which matplotlib draws in our style.
-
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is missing.
-    """
+    """Return a context in which matplotlib draws in our style; raise MissingExtra where there is no matplotlib."""
     try:
         import matplotlib
     except ImportError:
         raise MissingExtra("pictures need matplotlib; install it with: pip install 'fastrm[plot]'") from None
     return matplotlib.rc_context(STYLE)
+
+
+def check_width(width: float | None, least: float) -> None:
+    """Raise ConfigError unless a width is None or a number of inches from `least` to 40."""
+    if width is not None:
+        check_number("width", width, least, 40)
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number
+from fastrm.checks import check_choice
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.curves import name_of, value_text, with_settings
@@ -24,6 +24,7 @@ from fastrm.plots.palette import RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
+    check_width,
     finish_figure,
     legend_columns,
     line,
@@ -83,10 +84,7 @@ class StartPoint(NamedTuple):
 def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
     """Yield a point per setup, task, other swept settings, method and value of a setting.
 
-    Raises
-    ------
-    ConfigError
-        When the setting is not swept, or there is no tick.
+    Raises ConfigError where the setting is not swept, or there is no tick.
     """
     check_choice("setting", setting, results.swept or ["(nothing is swept)"])
     if not len(results["step"]):
@@ -121,10 +119,7 @@ def _ends(values: Array, maps: Array) -> tuple[Ends, str]:
 def start_points(results: Results, tasks: bool = False) -> Iterator[StartPoint]:
     """Yield a point per setup, method and start; with `tasks` also per task, named as in ``1a, task a``.
 
-    Raises
-    ------
-    ConfigError
-        When there are no finished runs.
+    Raises ConfigError where there are no finished runs.
     """
     check_findings(results)
     area, steps, solved = results.per_run_values("area"), results["steps_to_90"], results["solved"].astype(np.float64)
@@ -249,8 +244,7 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
 
     The width is in inches, by default as the panels need it.
     """
-    if width is not None:
-        check_number("width", width, 2, 40)
+    check_width(width, 2)
     points = [point for point in points if point.optimism is not None]
     if not points:
         raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
@@ -279,8 +273,7 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
     Numbers are on an axis of numbers, logarithmic where they span more than a decade; texts, such as schedules, are
     side by side. The width is in inches, by default as the panels need it.
     """
-    if width is not None:
-        check_number("width", width, 2, 40)
+    check_width(width, 2)
     if not points:
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
