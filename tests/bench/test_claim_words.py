@@ -131,7 +131,7 @@ def test_the_glossary_has_the_thresholds_of_the_code():
 def test_findings_and_the_study_of_agendas_use_the_same_words(word):
     turned, maps = TURNED[word], np.arange(MAPS).repeat(2)
     assert share_above(np.where(maps < turned, -1.0, 1.0), maps).verdict == word
-    agenda = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "agenda.py"))
+    agenda = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "studies" / "agenda.py"))
     tours = [{"setup": "x", "grid": g, "solved": g >= turned} for g in range(MAPS)]
     assert (
         agenda["_share"](tours, True)[0]
