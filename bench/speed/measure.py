@@ -26,7 +26,7 @@ import numpy as np
 from fastrm import FastrmError, GridMap, RewardMachine, WaterWorld, compile, kernels, task
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, MissingExtra
-from fastrm.learners import Batch, WaterLearner, registry
+from fastrm.learners import Batch, registry
 from fastrm.machines import PAPER_KINDS, Kind
 from fastrm.machines.language import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
 from fastrm.problems import MOST_PLANNED, Problem, WaterProblem
@@ -312,11 +312,11 @@ def water_problem(states: int) -> WaterProblem:
 
 def water_row(algo: str, features: str, states: int, steps: int, repeats: int) -> Figures:
     """Measure one linear learner with one set of features: one seed, from the first step on."""
-    learner = WaterLearner(water_problem(states), algo, steps=steps, features=features, optimum=[1.0])
+    batch = Batch(water_problem(states), algo, steps=steps, features=features, optimum=[1.0])
 
     def train(steps: int) -> float:
-        learner.start(seed=0)
-        return seconds_of(lambda: learner.advance(steps))
+        batch.start([0])
+        return seconds_of(lambda: batch.advance(steps))
 
     train(1000)  # may compile
     best = min(train(steps) for _ in range(repeats))

@@ -20,7 +20,7 @@ from fastrm.checks import check_choice
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.curves import name_of, value_text, with_settings
-from fastrm.plots.palette import RULE
+from fastrm.plots.palette import PATH_COLOUR, RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
@@ -29,6 +29,7 @@ from fastrm.plots.style import (
     legend_columns,
     line,
     looks_of,
+    new_figure,
     panels,
     set_panel_title,
     style,
@@ -338,3 +339,24 @@ def is_wide(numbers: Sequence[float]) -> bool:
 def _numbers_first(value: float | str) -> tuple[bool, float]:
     """Return a key that sorts numbers by size, before texts as they come."""
     return isinstance(value, str), 0.0 if isinstance(value, str) else value
+
+
+def draw_gaps(gaps: Sequence[tuple[str, str, float, float, float]]) -> Figure:
+    """Draw differences with their intervals: rows of (panel, name, mean, low, high), a panel beside the other."""
+    panels = list(dict.fromkeys(row[0] for row in gaps))
+    names = list(dict.fromkeys(row[1] for row in gaps))
+    with style():
+        figure = new_figure(3.2 * len(panels) + 0.6, 0.28 * len(names) + 0.9)
+        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        for axis, panel in zip(axes, panels, strict=True):
+            for _, name, mean, low, high in (row for row in gaps if row[0] == panel):
+                k, sure = len(names) - 1 - names.index(name), low > 0 or high < 0
+                colour = PATH_COLOUR if sure else "0.5"
+                axis.plot([low, high], [k, k], color=colour, linewidth=2)
+                axis.plot(mean, k, "o", color=colour, markersize=4.5)
+            axis.axvline(0, color="0.3", linewidth=0.8)
+            axis.set_yticks(range(len(names)), [printable(name) for name in reversed(names)])
+            axis.set_title(printable(panel), parse_math=False)
+            axis.set_xlabel("difference of the mean score")
+        figure.tight_layout()
+    return figure
