@@ -46,7 +46,7 @@ _MEANING = {
 
 
 class Policy(NamedTuple):
-    """Actions, and how good a page shows them to be."""
+    """Actions, their values, and the visits of an agent that takes them."""
 
     actions: Array
     """uint8 [n_s, n_o]: the action of every cell in every option (or machine state)."""
@@ -178,7 +178,7 @@ def explain_page(
     """Return a web page, in one file, on which a problem can be looked at and walked.
 
     It shows the map, the machine, the values and the greedy actions of every machine state, and an episode step by
-    step from any cell. Beside what was learned stand the exact optimum and the verdict of `fastrm.guarantee`.
+    step from any cell. It also shows the exact optimum and the verdict of `fastrm.guarantee`.
 
     Parameters
     ----------

@@ -251,11 +251,11 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
     setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
     lines = []
     for (column, setup), method in itertools.product(enumerate(setups), methods):
-        mine = [point for point in points if (point.setup, point.method) == (setup, method)]
-        mine.sort(key=lambda point: by_optimism(point.optimism))
-        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in mine)]
-        starts = [by_optimism(point.optimism) for point in mine]
-        lines.append(_Line(column, method, starts, shares, [point.steps for point in mine]))
+        own = [point for point in points if (point.setup, point.method) == (setup, method)]
+        own.sort(key=lambda point: by_optimism(point.optimism))
+        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in own)]
+        starts = [by_optimism(point.optimism) for point in own]
+        lines.append(_Line(column, method, starts, shares, [point.steps for point in own]))
     with style():
         figure, axes, _, never = _draw_rows(len(setups), lines, title, width, each=2.2, across=0.2, headroom=1.4)
         for setup, (above, below) in zip(setups, axes.T, strict=True):
@@ -281,11 +281,11 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
     values = sorted(dict.fromkeys(point.value for point in points), key=_numbers_first)
     is_text, across, lines = isinstance(values[0], str), 0.25, []
     for (column, place), label in itertools.product(enumerate(places), labels):
-        mine = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
-        mine.sort(key=lambda point: values.index(point.value))
+        own = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
+        own.sort(key=lambda point: values.index(point.value))
         beside = 0.1 * (labels.index(label) - 0.5 * (len(labels) - 1))
-        x = [values.index(point.value) + beside if is_text else float(point.value) for point in mine]
-        lines.append(_Line(column, label, x, [point.settled for point in mine], [point.steps for point in mine]))
+        x = [values.index(point.value) + beside if is_text else float(point.value) for point in own]
+        lines.append(_Line(column, label, x, [point.settled for point in own], [point.steps for point in own]))
     with style():
         figure, axes, wide, never = _draw_rows(
             len(places), lines, title, width, across=across, headroom=2.2, joined=not is_text,
