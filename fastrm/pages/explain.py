@@ -108,19 +108,6 @@ def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
     return Policy(actions, choice, known_values(q, run.config.q_init))
 
 
-def world_data(problem: Problem) -> dict[str, Any]:
-    """Return the map: its rows, fences, kinds of objects and start."""
-    grid = problem.grid
-    return {
-        "rows": list(grid.rows),
-        "wall": WALL,
-        "startTile": START,
-        "fences": sorted([*here, int(there[0] > here[0])] for here, there in grid.fences),
-        "objects": list(grid.objects),
-        "start": problem.start,
-    }
-
-
 def rule_arrays(problem: Problem, machine: int) -> dict[str, Array]:
     """Return where moves lead and what they pay, for one machine."""
     tables, here = problem.tables, columns_of(problem, machine)
@@ -248,7 +235,15 @@ def explain_data(
     arrays["shortest.actions"] = shortest_policy(problem, machine)
     policies["shortest"] = {"columns": len(problem.machines[machine].states)}
     return {
-        "map": {"name": _bare(problem.source), **world_data(problem)},
+        "map": {
+            "name": _bare(problem.source),
+            "rows": list(problem.grid.rows),
+            "wall": WALL,
+            "startTile": START,
+            "fences": sorted([*here, int(after[0] > here[0])] for here, after in problem.grid.fences),
+            "objects": list(problem.grid.objects),
+            "start": problem.start,
+        },
         "machine": _machine_data(problem, machine),
         "gamma": gamma,
         "slip": problem.slip,

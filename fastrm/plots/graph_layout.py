@@ -118,7 +118,6 @@ class Node:
     place: Point
     role: str
     """``state``, ``success`` or ``failure``."""
-    start: bool = False
     half_width: float = RADIUS
     half_height: float = RADIUS
     size: float = NAME_SIZE
@@ -391,7 +390,7 @@ def _place_nodes(
         for y, u in enumerate(column):
             ahead, aside = along * x, across * (y - (len(column) - 1) / 2)
             place = (aside, ahead) if downwards else (ahead, aside)
-            nodes[u] = Node(printable(u), place, role_of(machine, u), u == machine.start, wide[u])
+            nodes[u] = Node(printable(u), place, role_of(machine, u), wide[u])
     return nodes
 
 

@@ -278,7 +278,9 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
     labels = list(dict.fromkeys(point.label for point in points))
-    values = sorted(dict.fromkeys(point.value for point in points), key=_numbers_first)
+    values = sorted(
+        dict.fromkeys(point.value for point in points), key=lambda v: (1, 0.0) if isinstance(v, str) else (0, v)
+    )
     is_text, across, lines = isinstance(values[0], str), 0.25, []
     for (column, place), label in itertools.product(enumerate(places), labels):
         own = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
@@ -333,8 +335,3 @@ def is_wide(numbers: Sequence[float]) -> bool:
     (True, False, False)
     """
     return min(numbers) > 0 and max(numbers) / min(numbers) > DECADE
-
-
-def _numbers_first(value: float | str) -> tuple[bool, float]:
-    """Return a key that sorts numbers by size, before texts as they come."""
-    return isinstance(value, str), 0.0 if isinstance(value, str) else value
