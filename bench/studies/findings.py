@@ -18,7 +18,7 @@ from fastrm.arrays import Array
 from fastrm.errors import MachineError
 from fastrm.exact import guarantee
 from fastrm.experiments import Plan, method_of
-from fastrm.plots import StartPoint, by_optimism, check_findings, plain_label, short_names, start_points
+from fastrm.plots import StartPoint, by_optimism, check_findings, short_names, start_points
 from fastrm.results import Estimate, Results, by_map, over_maps
 
 from .claim import Share
@@ -74,7 +74,7 @@ def differences(
     """Yield, per setup and start, how much one method is above another; with `tasks` for each task by itself."""
     check_findings(results)
     if pairs is None:
-        known = {plain_label(label) for label in results["label"].tolist()}
+        known = {method_of(label).at(None).label for label in results["label"].tolist()}
         pairs = PAIRS if any(known.issuperset(pair) for pair in PAIRS) else PAPER_PAIRS
     if tasks:
         for task in dict.fromkeys(results["task"].tolist()):

@@ -56,7 +56,7 @@ _MEANING = {
 
 
 class Policy(NamedTuple):
-    """Actions, and how good a page shows them to be."""
+    """Actions, their values, and the visits of an agent that takes them."""
 
     actions: Array
     """uint8 [n_s, n_o]: the action of every cell in every option (or machine state)."""
@@ -118,19 +118,6 @@ def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | 
     return Policy(actions, choice, known_values(q, run.config.q_init))
 
 
-def world_data(problem: TabularProblem) -> dict[str, Any]:
-    """Return the map: its rows, fences, kinds of objects and start."""
-    grid = problem.grid
-    return {
-        "rows": list(grid.rows),
-        "wall": WALL,
-        "startTile": START,
-        "fences": sorted([*here, int(there[0] > here[0])] for here, there in grid.fences),
-        "objects": list(grid.objects),
-        "start": problem.start,
-    }
-
-
 def rule_arrays(problem: TabularProblem, machine: int) -> dict[str, Array]:
     """Return where moves lead and what they pay, for one machine."""
     tables, here = problem.tables, columns_of(problem, machine)
@@ -189,7 +176,7 @@ def explain_page(
     """Return a web page, in one file, on which a problem can be looked at and walked.
 
     It shows the map, the machine, the values and the greedy actions of every machine state, and an episode step by
-    step from any cell. Beside what was learned stand the exact optimum and the verdict of `fastrm.guarantee`.
+    step from any cell. It also shows the exact optimum and the verdict of `fastrm.guarantee`.
 
     Parameters
     ----------
@@ -267,7 +254,15 @@ def explain_data(
     arrays["shortest.actions"] = shortest_policy(problem, machine)
     policies["shortest"] = {"columns": len(problem.machines[machine].states)}
     return {
-        "map": {"name": _bare(problem.source), **world_data(problem)},
+        "map": {
+            "name": _bare(problem.source),
+            "rows": list(problem.grid.rows),
+            "wall": WALL,
+            "startTile": START,
+            "fences": sorted([*here, int(after[0] > here[0])] for here, after in problem.grid.fences),
+            "objects": list(problem.grid.objects),
+            "start": problem.start,
+        },
         "machine": _machine_data(problem, machine),
         "gamma": gamma,
         "slip": problem.slip,

@@ -172,7 +172,7 @@ def _paint_map(frame: Image, problem: TabularProblem, stage: _Stage, trail: Sequ
     for a, b, c, d in fence_ends(grid):
         ends = [(left + c * side, top + d * side), (left + a * side, top + b * side)]
         pen.line(ends, fill=colours["fence"], width=2 * _FINE)
-    steps = [centre(here) for here, there in pairwise(trail) if here != there] + [centre(trail[-1])]
+    steps = [centre(here) for here, after in pairwise(trail) if here != after] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")
     for start in starts or trail[:1]:  # of too many only the one where this episode began

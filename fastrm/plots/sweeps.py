@@ -252,11 +252,11 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
     setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
     lines = []
     for (column, setup), method in itertools.product(enumerate(setups), methods):
-        mine = [point for point in points if (point.setup, point.method) == (setup, method)]
-        mine.sort(key=lambda point: by_optimism(point.optimism))
-        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in mine)]
-        starts = [by_optimism(point.optimism) for point in mine]
-        lines.append(_Line(column, method, starts, shares, [point.steps for point in mine]))
+        own = [point for point in points if (point.setup, point.method) == (setup, method)]
+        own.sort(key=lambda point: by_optimism(point.optimism))
+        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in own)]
+        starts = [by_optimism(point.optimism) for point in own]
+        lines.append(_Line(column, method, starts, shares, [point.steps for point in own]))
     with style():
         figure, axes, _, never = _draw_rows(len(setups), lines, title, width, each=2.2, across=0.2, headroom=1.4)
         for setup, (above, below) in zip(setups, axes.T, strict=True):
@@ -279,14 +279,16 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
     labels = list(dict.fromkeys(point.label for point in points))
-    values = sorted(dict.fromkeys(point.value for point in points), key=_numbers_first)
+    values = sorted(
+        dict.fromkeys(point.value for point in points), key=lambda v: (1, 0.0) if isinstance(v, str) else (0, v)
+    )
     is_text, across, lines = isinstance(values[0], str), 0.25, []
     for (column, place), label in itertools.product(enumerate(places), labels):
-        mine = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
-        mine.sort(key=lambda point: values.index(point.value))
+        own = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
+        own.sort(key=lambda point: values.index(point.value))
         beside = 0.1 * (labels.index(label) - 0.5 * (len(labels) - 1))
-        x = [values.index(point.value) + beside if is_text else float(point.value) for point in mine]
-        lines.append(_Line(column, label, x, [point.settled for point in mine], [point.steps for point in mine]))
+        x = [values.index(point.value) + beside if is_text else float(point.value) for point in own]
+        lines.append(_Line(column, label, x, [point.settled for point in own], [point.steps for point in own]))
     with style():
         figure, axes, wide, never = _draw_rows(
             len(places), lines, title, width, across=across, headroom=2.2, joined=not is_text,
@@ -334,11 +336,6 @@ def is_wide(numbers: Sequence[float]) -> bool:
     (True, False, False)
     """
     return min(numbers) > 0 and max(numbers) / min(numbers) > DECADE
-
-
-def _numbers_first(value: float | str) -> tuple[bool, float]:
-    """Return a key that sorts numbers by size, before texts as they come."""
-    return isinstance(value, str), 0.0 if isinstance(value, str) else value
 
 
 def draw_gaps(gaps: Sequence[tuple[str, str, float, float, float]]) -> Figure:
