@@ -55,13 +55,7 @@ class Diagrams:
         self._chosen: dict[_Question, int] = {}
 
     def work(self) -> None:
-        """Count a step.
-
-        Raises
-        ------
-        TooMuchWork
-            After the last step allowed.
-        """
+        """Count a step; raise TooMuchWork after the last one allowed."""
         self.count += 1
         if self.count > self.limit:
             raise TooMuchWork
@@ -278,13 +272,7 @@ class _Parser(Tokens):
 
 
 def build(text: str, success_reward: float, failure_reward: float) -> Draft:
-    """Build the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can.
-
-    Raises
-    ------
-    MachineError
-        When the text is not a formula, nothing satisfies it, or it needs too many states.
-    """
+    """Build the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can."""
     parser = _Parser(text)
 
     def step(state: int, label: str) -> int:

@@ -111,11 +111,6 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
 
     >>> automaton("{a,b}").moves[0]
     {'': 0, 'a': 1, 'b': 2}
-
-    Raises
-    ------
-    MachineError
-        Naming the place in the text.
     """
     parser = _Parser(text, objects)
     term, avoided = parser.parse()

@@ -182,13 +182,7 @@ class Lock:
         self._take()
 
     def hold(self) -> None:
-        """Return if this process owns the lock, taking it again where its file was removed.
-
-        Raises
-        ------
-        DiskError
-            When another process owns it by now.
-        """
+        """Take the lock again if its file was removed; raise DiskError if another process owns it by now."""
         if self._is_current():
             return
         self._let_go()
@@ -339,13 +333,7 @@ class Store:
         return sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else []
 
     def _segments(self) -> Iterator[LazyColumns]:
-        """Read the finished batches; set damaged ones aside.
-
-        Raises
-        ------
-        StoreError
-            When one is sound and belongs to another experiment: it is somebody's work, and stays where it is.
-        """
+        """Read the finished batches; rename damaged ones, and raise StoreError for those of another experiment."""
         for path in self._segment_paths():
             if not stat.S_ISREG(path.lstat().st_mode):
                 raise StoreError(f"{path}: not a file of fastrm; remove it, or choose another result file")
@@ -442,13 +430,7 @@ def _check_place(path: Path) -> None:
 
 
 def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
-    """Join result files of one experiment into `out`. Runs that `out` already holds are kept.
-
-    Raises
-    ------
-    StoreError
-        When a file, or `out` where it exists, is not a result file of this experiment.
-    """
+    """Join result files of one experiment into `out`; runs of the experiment that `out` already holds are kept."""
     files = [_read_part(runs, path) for path in parts]
     _check_place(out)
     lock = Lock(out)

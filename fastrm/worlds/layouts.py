@@ -63,7 +63,7 @@ def check_layout(walls: object, layout: object) -> str:
             f"walls={shown(walls)}: must be a number from 0 to below 1, the share of inner cells that are wall"
         )
     if not isinstance(layout, str) or layout not in LAYOUTS:
-        near = did_you_mean(layout, LAYOUTS) if isinstance(layout, str) else ""
+        near = did_you_mean(layout, LAYOUTS)
         raise MapError(f"layout={shown(layout)}: no such layout{near}; there are {', '.join(LAYOUTS)}")
     if walls and layout != "open":
         raise MapError(

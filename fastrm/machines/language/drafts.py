@@ -203,13 +203,7 @@ class Listed(NamedTuple):
 def expand(
     start: str, states: Sequence[str], edges: Sequence[Edge | AgendaEdge], success: Sequence[str]
 ) -> Listed:  # fmt: skip
-    """Replace agendas by states and edges.
-
-    Raises
-    ------
-    MachineError
-        Beginning with the line.
-    """
+    """Replace agendas by states and edges; messages of errors begin with the line."""
     plain = [edge for edge in edges if isinstance(edge, Edge)]
     agendas: dict[str, AgendaEdge] = {}
     for edge in edges:
