@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from fastrm.errors import MachineError
 from fastrm.machines import reward_kinds
-from fastrm.machines.automaton import DONE, TooManyStates, explore, smallest
+from fastrm.machines.automaton import DONE, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import Draft
 from fastrm.machines.language.parser import Tokens
 from fastrm.machines.reward_kinds import Payment
@@ -286,7 +286,7 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
         raise MachineError(f"{parser.what}: needs more than {MAX_STATES} states; split it into several tasks") from None
     except TooMuchWork:
         raise MachineError(f"{parser.what}: takes too much work; split it into several tasks") from None
-    automaton = smallest(labels, moves)
+    automaton = minimise(labels, moves)
     if automaton is None:
         raise MachineError(f"{parser.what}: nothing satisfies it (at most one object stands on a cell)")
     payment = Payment(terminal_reward=success_reward, failure_reward=failure_reward)

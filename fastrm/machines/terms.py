@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fastrm.errors import MachineError
-from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
+from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft
 from fastrm.machines.language.expressions import Chain, Guard, Otherwise, Proposition
 from fastrm.machines.language.parser import Tokens
@@ -128,7 +128,7 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
         moves = explore(term, [*labels, *avoided], step, MAX_STATES)
     except TooManyStates:
         raise parser.error(f"the task needs more than {MAX_STATES} machine states; split it", parser.widest) from None
-    found = smallest([*labels, *avoided], moves)
+    found = minimise([*labels, *avoided], moves)
     if found is None:
         raise parser.error("nothing completes the task", 0)
     return found

@@ -217,13 +217,13 @@ class _Parser(Tokens):
         part = self.place(), self.chain("|")
         if self.peek():
             raise self.unexpected(self.peek(), self.place())
-        return self.typed(wanted, *part)
+        return self.check_type(wanted, *part)
 
     def unexpected(self, word: str, place: int) -> MachineError:
         hint = f" (write {_MEANT[word]} instead)" if word in _MEANT else ""
         return self.error(f"unexpected {word[:MAX_NAME]!r}{hint}", place)
 
-    def typed(self, wanted: str, place: int, node: Expression) -> Expression:
+    def check_type(self, wanted: str, place: int, node: Expression) -> Expression:
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
             row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
@@ -238,14 +238,14 @@ class _Parser(Tokens):
             parts.append((self.place(), self.chain("&") if sign == "|" else self.negation()))
         if len(parts) == 1:
             return parts[0][1]
-        return Chain(sign, tuple(self.typed("truth", *part) for part in parts))
+        return Chain(sign, tuple(self.check_type("truth", *part) for part in parts))
 
     def negation(self) -> Expression:
         place = self.place()
         if not self.accept("!"):
             return self.comparison()
         with self.deeper(place):
-            return Unary("!", self.typed("truth", self.place(), self.negation()))
+            return Unary("!", self.check_type("truth", self.place(), self.negation()))
 
     def comparison(self) -> Expression:
         left = self.place(), self.arithmetic("+", "-")
@@ -255,7 +255,7 @@ class _Parser(Tokens):
         right = self.place(), self.arithmetic("+", "-")
         if self.peek() in COMPARE:
             raise self.error("comparisons do not chain; join two with '&'")
-        return Binary(sign, self.typed("number", *left), self.typed("number", *right))
+        return Binary(sign, self.check_type("number", *left), self.check_type("number", *right))
 
     def arithmetic(self, *signs: str) -> Expression:
         operand = partial(self.arithmetic, "*", "/") if "+" in signs else self.minus
@@ -266,7 +266,7 @@ class _Parser(Tokens):
                 raise self.error(f"an expression with more than {MAX_OPERATORS} operators; split it up")
             sign, place = self.take(), self.place()
             right = operand()
-            node = Binary(sign, self.typed("number", first, node), self.typed("number", place, right))
+            node = Binary(sign, self.check_type("number", first, node), self.check_type("number", place, right))
         return node
 
     def minus(self) -> Expression:
@@ -274,7 +274,7 @@ class _Parser(Tokens):
         if not self.accept("-"):
             return self.atom()
         with self.deeper(place):
-            operand = self.typed("number", self.place(), self.minus())
+            operand = self.check_type("number", self.place(), self.minus())
         return Number(-operand.value) if isinstance(operand, Number) and operand.value else Unary("-", operand)
 
     def atom(self) -> Expression:
@@ -305,7 +305,7 @@ class _Parser(Tokens):
             operands: list[Expression] = []
             with self.deeper(place):
                 while not operands or self.accept(","):
-                    operands.append(self.typed("number", self.place(), self.chain("|")))
+                    operands.append(self.check_type("number", self.place(), self.chain("|")))
             self.expect(")")
             return Chain(function, tuple(operands))
         known = (*FEATURES, *FOLDS)
