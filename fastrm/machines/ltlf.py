@@ -238,7 +238,7 @@ class _Parser(Tokens):
     def parse(self) -> int:
         """Return the diagram of the formula."""
         formula = self.level(0)
-        if self.peek():
+        if self.next.text:
             raise self.missing("an operator or the end")
         return formula
 
@@ -255,7 +255,7 @@ class _Parser(Tokens):
             return left
 
     def unary(self) -> int:
-        place = self.place()
+        place = self.next.place
         if sign := self.accept(*self.formulas.unary):
             with self.deeper():
                 return self.formulas.unary[sign](self.unary())
@@ -265,8 +265,8 @@ class _Parser(Tokens):
             return inner
         if word := self.accept("true", "false"):
             return ALWAYS if word == "true" else NEVER
-        if is_object(self.peek()):
-            self.letters.add(self.peek())
+        if is_object(self.next.text):
+            self.letters.add(self.next.text)
             return self.formulas.part(Part(self.take()))
         raise self.missing("a formula")
 

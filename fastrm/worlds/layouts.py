@@ -312,16 +312,15 @@ def parse_recipe(text: str) -> Recipe:
         return Recipe(APPENDIX)
     try:
         parse_setup(words[0] if words else "")
-        recipe = Recipe(words[0], *_obstacles(*words[1:]))
+        return Recipe(words[0], *_parse_obstacles(*words[1:]))
     except MapError as error:
         others = ", ".join(layout for layout in LAYOUTS if layout != "open")
         raise MapError(
             f"map {shown(text)}: {error}; write a setup such as 2a2b2c, alone or with one of: walls 0.2, {others}"
         ) from None
-    return recipe
 
 
-def _obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
+def _parse_obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
     """Read the words after the setup."""
     if word not in ("walls", *LAYOUTS):
         raise MapError(f"no such layout as {shown(word)}{did_you_mean(word, ('walls', *LAYOUTS))}")
