@@ -3,6 +3,7 @@
 Run inside a virtual environment that has fastrm's dependencies; new environments borrow them through a .pth file.
 """
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -13,18 +14,37 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-IMPORT = "import fastrm, fastrm.kernels, fastrm.bench.__main__; fastrm.compile; print(fastrm.__file__)"
-
-
-def run(*command, cwd):
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
-    return done.returncode, (done.stdout + done.stderr).strip()
+MODULES = ("fastrm", "fastrm.kernels", "fastrm.bench.__main__")
+NOT_MODULES = ("fastrm.tests", "fastrm.setup", "fastrm.docs")
+"""Folders and files beside the package."""
+NOT_ALONE = ("kernels", "bench")
+"""They are parts of fastrm, and what is installed must not claim these names."""
+SCRIPT = """
+import importlib, sys
+here, modules, others = sys.argv[1], sys.argv[2].split(), sys.argv[3].split()
+if here:
+    sys.path.insert(0, here)
+for name in modules:
+    importlib.import_module(name)
+import fastrm
+fastrm.compile
+for name in others:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        continue
+    sys.exit(f"import {name} succeeds")
+print(fastrm.__file__)
+"""
 
 
 def must(*command, cwd):
-    code, output = run(*command, cwd=cwd)
-    if code:
-        sys.exit(f"failed: {' '.join(map(str, command))}\n{output}")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(part) for part in command]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    output = (done.stdout + done.stderr).strip()
+    if done.returncode:
+        sys.exit(f"failed: {' '.join(command)}\n{output}")
     return output
 
 
@@ -90,29 +110,28 @@ def main():
         must("rm", "-rf", clone / "build", clone / "fastrm.egg-info", cwd=work)
         elsewhere = work / "elsewhere"
         elsewhere.mkdir()
-        installs = {"checkout": [], "wheel": [wheel], "editable": ["-e", clone]}
-        for kind, arguments in installs.items():
-            python = new_environment(work / kind, packages)
-            if arguments:
-                must(
-                    sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", *arguments, cwd=work
-                )
-            for place in (clone, elsewhere):
-                if kind == "checkout" and place == elsewhere:
-                    code = f"import sys; sys.path.insert(0, {str(clone)!r}); {IMPORT}"
-                else:
-                    code = IMPORT
-                print(
-                    f"{kind:9} from {'root' if place == clone else 'elsewhere':9}", must(python, "-c", code, cwd=place)
-                )
-            if kind == "wheel":
-                status, output = run(python, "-c", "import kernels", cwd=elsewhere)
-                if status == 0:
-                    sys.exit("the wheel makes a top-level package 'kernels' importable")
-                print("wheel: import kernels is not possible:", output.splitlines()[-1])
-        status, output = run(sys.executable, "-c", "import kernels", cwd=clone)
-        if status == 0:
-            sys.exit("a checkout makes a top-level package 'kernels' importable")
+        check_imports("checkout", [], clone, elsewhere, packages)
+        check_imports("wheel", [wheel], clone, elsewhere, packages)
+        check_imports("editable", ["-e", clone], clone, elsewhere, packages)
+        check_imports("sdist", [], unpacked, elsewhere, packages)
+
+
+def check_imports(kind, install, root, elsewhere, packages):
+    """Import what must be there, and see that nothing else is, from a source folder and from an empty one."""
+    folder = elsewhere.parent / f"environment-{kind}"
+    python = new_environment(folder, packages)
+    if install:
+        must(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", *install, cwd=elsewhere)
+    for place in (root, elsewhere):
+        # what is not installed is found in the folder of the process, or on its path
+        here = root if place == elsewhere and not install else ""
+        others = (*NOT_MODULES, *(NOT_ALONE if place == elsewhere and install else NOT_ALONE[:1]))
+        found = must(python, "-c", SCRIPT, here, " ".join(MODULES), " ".join(others), cwd=place)
+        inside = folder if kind == "wheel" and place == elsewhere else root
+        if not Path(found).is_relative_to(inside):
+            sys.exit(f"{kind} from {place}: fastrm is {found}")
+        where = "root" if place == root else "elsewhere"
+        print(f"{kind:9} from {where:10} imports {', '.join(MODULES)}; not {', '.join(others)}")
 
 
 main()

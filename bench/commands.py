@@ -139,7 +139,7 @@ COMMANDS = {
         _COMPARE,
         "run a study on Water world, or tell what its runs show",
         (
-            ("water bench/water.toml --out runs.csv", "run the study, about ten minutes"),
+            ("water bench/suites/water.toml --out runs.csv", "run the study, about ten minutes"),
             ("water runs.csv", "its findings, as tables in Markdown"),
         ),
     ),

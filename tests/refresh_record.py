@@ -97,13 +97,13 @@ STUDIES = {
         page="docs/explanation/quirks.md",
     ),
     "agenda": Study(
-        ("python bench/agenda.py",),
+        ("python -m fastrm.bench.studies.agenda",),
         {"results/agenda/agenda.png": "docs/assets/agenda.png"},
         ("agenda", "agenda-large", "agenda-type", "agenda-object"),
     ),
     "water": Study(
         (
-            bench("water bench/water.toml --out results/water/runs.csv"),
+            bench("water bench/suites/water.toml --out results/water/runs.csv"),
             bench("water results/water/runs.csv --figure results/water/water-kinds.png > results/water/findings.md"),
         ),
         {"results/water/water-kinds.png": "docs/assets/water-kinds.png"},

@@ -26,7 +26,7 @@ import prose
 from pages import DOCS, ROOT
 
 PAGES = pages.all_pages()
-PUBLIC = ("fastrm", "fastrm.env", "fastrm.experiments", "fastrm.pictures", "fastrm.results")
+PUBLIC = ("fastrm", "fastrm.env", "fastrm.experiments", "fastrm.pages", "fastrm.plots", "fastrm.results")
 TERMS = (
     "event",
     "tick",

@@ -4,6 +4,7 @@ A room imports only rooms above it, and of those only what they make public; ins
 """
 
 import ast
+import pkgutil
 import re
 from functools import cache
 from pathlib import Path
@@ -59,6 +60,8 @@ KEPT = {
     "pickle": (),
 }
 """Who may import what, at the top or inside functions."""
+GUIDES = ("CONTRIBUTING.md", "docs/explanation/architecture.md")
+"""Pages for contributors; NAME in a path stands for any name."""
 FILES = sorted(path for folder in ("fastrm", "bench") for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -221,3 +224,35 @@ def test_a_room_says_what_it_is_for_and_what_it_offers(room):
     assert not logic, f"{room}/__init__.py holds logic"
     if room != "bench":
         assert any("__all__" in ast.dump(node) for node in tree.body), f"{room} does not say what it offers"
+
+
+def words_of(page):
+    """Return what a page says: its text, and every word between backquotes outside its blocks of code."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.M | re.S)
+    return text, [word for span in re.findall(r"`([^`]+)`", text) for word in span.split()]
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_guides_name_only_files_and_names_that_are_there(page):
+    text, words = words_of(page)
+    paths = [word for word in words if re.fullmatch(r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|toml|yml)", word)]
+    names = [word for word in words if re.fullmatch(r"fastrm(\.\w+)+", word)]
+    assert len(paths) > 10 and not [path for path in paths if not any(ROOT.glob(path.replace("NAME", "*").rstrip("/")))]
+    for name in names:
+        pkgutil.resolve_name(name)  # or there is an error
+    for name, path in re.findall(r"`(\w+)` (?:of|in) `([\w/]+\.py)`", text):
+        tree = ast.parse((ROOT / path.replace("NAME", "qrm")).read_text())
+        assert name in {getattr(node, "name", getattr(node, "id", "")) for node in ast.walk(tree)}, f"{name} of {path}"
+
+
+def test_the_guide_lists_the_rooms_in_their_order():
+    text, _ = words_of(GUIDES[1])
+    assert re.findall(r"^\| `(\w+)` \|", text, re.M) == ROOMS
+    listed = re.findall(r"^  (\w+)/ ", (ROOT / GUIDES[1]).read_text(), re.M)
+    assert listed == [*(room for room in ROOMS if room in listed), "suites", "studies", "speed"]
+    assert {*ROOMS} - {*listed} == {"bench"}
+
+
+def test_one_learner_is_read_in_five_files():
+    (path,) = re.findall(r"^One learner.*?(?=^[A-Z])", (ROOT / GUIDES[1]).read_text(), re.M | re.S)
+    assert 1 <= len(re.findall(r"^\d\. `", path, re.M)) <= 5

@@ -1,22 +1,21 @@
-"""QRM in JAX, scan over steps and vmap over runs, for comparison: ``python bench/jax_qrm.py`` (needs jax).
+"""QRM in JAX, scan over steps and vmap over runs, for comparison: ``python -m fastrm.bench.speed.jax_qrm`` (needs jax).
 
 The same tables, the same update, the same episode; the generator is JAX's own, so runs are alike, not equal.
 """
 
 import time
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import fastrm
-
-jax.config.update("jax_enable_x64", True)
 
 ALPHA, GAMMA, EPSILON, LIMIT, STEPS = 0.5, 0.9, 0.1, 1000, 10_000
 
 
 def make_run(problem):
+    import jax
+    import jax.numpy as jnp
+
     tables = problem.tables
     next_s, event = jnp.array(tables.next_s, jnp.int32), jnp.array(tables.event, jnp.int32)
     delta, reward = jnp.array(tables.delta, jnp.int32), jnp.array(tables.reward)
@@ -46,6 +45,10 @@ def make_run(problem):
 
 
 def main():
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
     problem = fastrm.compile(fastrm.GridMap.generate("1a1b1c"), fastrm.RewardMachine.sequence("a-b-c"))
     run, first = make_run(problem)
     for n in (1, 6, 64):

@@ -363,7 +363,7 @@ def scaling(steps: int, repeats: int) -> Figures:
 _COLD = """
 import time, fastrm
 from fastrm.bench.speed.measure import paper_problem
-from fastrm.bench.measure import c_limit
+from fastrm.bench.speed import c_limit
 from fastrm.learners import Batch
 start = time.perf_counter()
 problem = paper_problem("boolean")

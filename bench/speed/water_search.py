@@ -3,8 +3,8 @@
 Every measurement runs in a process of its own, so that its peak memory is that of the search: what the process took at
 most beyond what it had before. Kernels are compiled before the clock starts. Needs Linux. Usage::
 
-    python bench/water_search.py                                       # generated worlds
-    python bench/water_search.py --worlds worlds.json --machine t10.txt  # the reference's, in both profiles
+    python -m fastrm.bench.speed.water_search                                         # generated worlds
+    python -m fastrm.bench.speed.water_search --worlds worlds.json --machine t10.txt  # the reference's, both profiles
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TASKS = ("a", "a-b", "a-b-c", "a-b-c!", "a-b-c-d!")
 def measure(world_name: str, machine_name: str, profile: str) -> dict[str, float]:
     """Search once; return the fewest steps, processor seconds, peak megabytes and machine states."""
     import fastrm
-    from fastrm.experiments.water_study import strict_machine
+    from fastrm.experiments import strict_machine
 
     path, _, name = world_name.rpartition(":")
     world = fastrm.WaterWorld.load(path, name) if path else fastrm.WaterWorld.generate(int(name))
@@ -51,9 +51,8 @@ def _peak() -> float:
 
 def in_a_process(*names: str) -> dict[str, float]:
     """Measure in a new process."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--one", *names], stdout=subprocess.PIPE, text=True, check=True, timeout=600
-    )
+    words = [sys.executable, "-m", "fastrm.bench.speed.water_search", "--one", *names]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, timeout=600)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

@@ -16,22 +16,28 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import fastrm
-from fastrm.bench.speed.measure import TARGETS, agenda_problem, agenda_row
-from fastrm.bench.studies import Share, worst
+from fastrm import plots
+from fastrm.arrays import Array
+from fastrm.experiments import suite_file
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.kernels.exact import rollout
 from fastrm.learners import Batch
-from fastrm.machines.terms import find_agenda
 
-HERE = Path(__file__).parent
+from ..speed.measure import AGENDA_TARGETS, agenda_problem, agenda_row
+from .claim import Share, worst
+
+Row = dict[str, Any]
 SUITES = ("agenda", "agenda-large", "agenda-type", "agenda-object")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CHECK_EVERY = 1000
@@ -41,7 +47,7 @@ MOST_STEPS = 5_000_000
 """Steps after which a run is given up."""
 
 
-def first_shortest(case: tuple[int, int, str]) -> dict:
+def first_shortest(case: tuple[int, int, str]) -> Row:
     """Return after how many steps the greedy tour is a shortest one for the first time."""
     targets, seed, algo = case
     problem = agenda_problem(targets, 41, seed)
@@ -51,13 +57,13 @@ def first_shortest(case: tuple[int, int, str]) -> dict:
 
 def _steps_until_shortest(batch: Batch, problem: fastrm.Problem) -> int | None:
     """Go on until the greedy tour is a shortest one, and return the steps made, None if it never is."""
-    path = np.empty(problem.shortest[0] + 2, dtype=np.int64)  # a longer tour is none of the shortest
+    path = np.empty(int(problem.shortest[0]) + 2, dtype=np.int64)  # a longer tour is none of the shortest
     while not (found := _is_shortest(batch, problem, path)) and batch.done < batch.steps:
         batch.advance(CHECK_EVERY)
     return batch.done if found else None
 
 
-def _is_shortest(batch: Batch, problem: fastrm.Problem, path: np.ndarray) -> bool:
+def _is_shortest(batch: Batch, problem: fastrm.Problem, path: Array) -> bool:
     if batch.learner.name == "coupled":
         length, outcome = batch.learner.follow(problem, batch.values(0), problem.start, 0, path)
     else:  # the table as it lies: a copy would take longer than the steps in between
@@ -66,21 +72,21 @@ def _is_shortest(batch: Batch, problem: fastrm.Problem, path: np.ndarray) -> boo
     return outcome == SUCCESS and length == problem.shortest[0]
 
 
-def part_first(maps: int, workers: int) -> list[dict]:
+def part_first(maps: int, workers: int, out: Path) -> list[Row]:
     """Steps until the tour is shortest, 41 x 41, open."""
     cases = [(n, seed, algo) for n in reversed(FIRST) for algo in ("crm", "coupled") for seed in range(maps)]
     with ProcessPoolExecutor(workers) as pool:
         return list(pool.map(first_shortest, cases))
 
 
-def part_large(maps: int, workers: int) -> list[dict]:
+def part_large(maps: int, workers: int, out: Path) -> list[Row]:
     """12, 16 and 32 targets: the tour after a million steps beside the best that is known, steps a second and bytes."""
     plans = ((32, "auto"), (16, "auto"), (12, "auto"), (12, "nearest"))
     with ProcessPoolExecutor(workers) as pool:
         return list(pool.map(measure_large, [(n, seed, plan) for n, plan in plans for seed in range(maps)]))
 
 
-def measure_large(case: tuple[int, int, str]) -> dict:
+def measure_large(case: tuple[int, int, str]) -> Row:
     """Return the greedy tour after a million steps. Seconds are those of the processor."""
     targets, seed, plan = case
     problem = agenda_problem(targets, 41, seed)
@@ -89,13 +95,14 @@ def measure_large(case: tuple[int, int, str]) -> dict:
     begun = time.process_time()
     batch.advance(1_000_000)
     seconds, run = time.process_time() - begun, batch.result(0)
+    tour: Any = problem.tour  # which every agenda has
     return {
-        "targets": targets, "map": seed, "plan": plan, "length": run.greedy_length, "shortest": problem.tour.length,
-        "is_known": problem.tour.is_shortest, "steps_per_s": 1e6 / seconds, "bytes": batch.bytes_per_seed,
+        "targets": targets, "map": seed, "plan": plan, "length": run.greedy_length, "shortest": tour.length,
+        "is_known": tour.is_shortest, "steps_per_s": 1e6 / seconds, "bytes": batch.bytes_per_seed,
     }  # fmt: skip
 
 
-def part_drop(maps: int, workers: int) -> list[dict]:
+def part_drop(maps: int, workers: int, out: Path) -> list[Row]:
     """Drop each target from a task that was learned, and go on: steps until the tour of the others is a shortest one.
 
     Beside it the same from nothing.
@@ -104,7 +111,7 @@ def part_drop(maps: int, workers: int) -> list[dict]:
         return [row for rows in pool.map(drop_each, range(maps)) for row in rows]
 
 
-def drop_each(seed: int) -> list[dict]:
+def drop_each(seed: int) -> list[Row]:
     """Return a row for every target of one map that is dropped."""
     rows, problem = [], agenda_problem(6, 21, seed)
     whole = Batch(problem, "coupled", steps=300_000, seeds=[seed], optimum=[1.0])
@@ -120,40 +127,40 @@ def drop_each(seed: int) -> list[dict]:
     return rows
 
 
-def part_speed(maps: int, workers: int) -> list[dict]:
+def part_speed(maps: int, workers: int, out: Path) -> list[Row]:
     """Time per step and bytes of a run."""
-    return [agenda_row(targets, 500_000, 3) for targets in TARGETS]
+    return [agenda_row(targets, 500_000, 3) for targets in AGENDA_TARGETS]
 
 
-def part_same(maps: int, workers: int) -> list[dict]:
+def part_same(maps: int, workers: int, out: Path) -> list[Row]:
     """The machine of an agenda statement beside the machine of the task: what each is found to watch."""
     rows = []
     for n in range(1, 11):
         text = "start u0\nsuccess done\nu0 -> done agenda " + " ".join(LETTERS[:n]) + " reward 1\n"
         statement, task = fastrm.RewardMachine.parse(text), fastrm.task("{" + ",".join(LETTERS[:n]) + "}")
-        is_same = len(statement.states) == len(task.states) and find_agenda(statement) == find_agenda(task) is not None
+        is_same = len(statement.states) == len(task.states) and statement.agenda == task.agenda is not None
         rows.append({"targets": n, "states": len(task.states), "is_same": is_same})
     return rows
 
 
-def part_suites(maps: int, workers: int) -> list[dict]:
-    """The experiments beside this file, one row per run."""
+def part_suites(maps: int, workers: int, out: Path) -> list[Row]:
+    """The experiments of the suites, one row per run."""
     rows = []
     for suite in SUITES:
-        results = fastrm.run(HERE / f"{suite}.toml", out=OUT / f"{suite}.h5", workers=workers)
+        results = fastrm.run(suite_file(f"{suite}.toml"), out=out / f"{suite}.h5", workers=workers)
         columns = ("setup", "grid", "task", "algo", "solved", "steps_to_90", "greedy_length", "shortest")
         for values in zip(*(results[name].tolist() for name in columns), strict=True):
             rows.append({"suite": suite, **dict(zip(columns, values, strict=True))})
     return rows
 
 
-PARTS = {
+PARTS: dict[str, Callable[[int, int, Path], list[Row]]] = {
     "same": part_same, "drop": part_drop, "first": part_first, "large": part_large, "suites": part_suites,
     "speed": part_speed,
 }  # fmt: skip
 
 
-def judge(parts: dict[str, list[dict]]) -> list[tuple[str, str, str]]:
+def judge(parts: dict[str, list[Row]]) -> list[tuple[str, str, str]]:
     """Return name, verdict and numbers of every claim that the parts say something about."""
     claims = []
     suites = parts.get("suites", [])
@@ -176,8 +183,8 @@ def judge(parts: dict[str, list[dict]]) -> list[tuple[str, str, str]]:
     if drop := parts.get("drop"):
         verdict, said = _share(drop, True)
         steps = ([300_000 if row[name] is None else row[name] for row in drop] for name in ("again", "first"))
-        again, first = (np.array(numbers) / 1000 for numbers in steps)
-        told = f"{said}; mean {again.mean():.0f} k steps until they are, {first.mean():.0f} k from nothing"
+        again, fresh = (np.array(numbers) / 1000 for numbers in steps)
+        told = f"{said}; mean {again.mean():.0f} k steps until they are, {fresh.mean():.0f} k from nothing"
         claims.append(("C6 after dropping a subtask nothing is relearned", verdict, told))
     if types := [row for row in suites if row["suite"] == "agenda-type" and row["algo"] == "coupled"]:
         others = [row for row in suites if row["suite"] == "agenda-object" and row["algo"] == "coupled"]
@@ -192,9 +199,9 @@ def judge(parts: dict[str, list[dict]]) -> list[tuple[str, str, str]]:
     return claims
 
 
-def _share(rows: list[dict], solved: bool) -> tuple[str, str]:
+def _share(rows: list[Row], solved: bool) -> tuple[str, str]:
     """Judge that maps have only shortest tours, or some that is not, in all runs."""
-    maps: dict[tuple, list[bool]] = {}
+    maps: dict[tuple[Any, Any], list[bool]] = {}
     for row in rows:
         maps.setdefault((row.get("setup"), row["grid"]), []).append(bool(row["solved"]))
     share = Share(sum(all(runs) == solved for runs in maps.values()), len(maps))
@@ -203,7 +210,7 @@ def _share(rows: list[dict], solved: bool) -> tuple[str, str]:
     return share.verdict, f"{what} on {share}; {sum(runs)} of {len(runs)} tours are shortest"
 
 
-def _ratios(rows: list[dict]) -> tuple[str, str]:
+def _ratios(rows: list[Row]) -> tuple[str, str]:
     """Judge that CRM needs more steps on every map, and that its share grows from the k-th map to the k-th of more."""
     told, ratios = [], {}
     for targets in sorted({row["targets"] for row in rows}):
@@ -226,14 +233,14 @@ def _ratios(rows: list[dict]) -> tuple[str, str]:
     return worst(share.verdict for share in shares.values()), "; ".join(told)
 
 
-def _interval_of_median(values: np.ndarray) -> tuple[float, float]:
+def _interval_of_median(values: Array) -> tuple[float, float]:
     """Return a 95 % interval of the median by resampling maps."""
     draws = np.random.default_rng(0).integers(0, len(values), (2000, len(values)))
     medians = np.sort(np.median(values[draws], axis=1))
     return float(medians[50]), float(medians[-51])
 
 
-def _growth(rows: list[dict]) -> tuple[str, str]:
+def _growth(rows: list[Row]) -> tuple[str, str]:
     both = [row for row in rows if row["crm_ns_per_step"] is not None]
     last, first = both[-1], both[0]
     more = {
@@ -246,7 +253,7 @@ def _growth(rows: list[dict]) -> tuple[str, str]:
     return ("holds" if holds else "does not hold"), f"from {first['targets']} to {last['targets']} targets: {told}"
 
 
-def write_findings(parts: dict[str, list[dict]]) -> str:
+def write_findings(parts: dict[str, list[Row]]) -> str:
     """Return the claims and tables as Markdown."""
     lines = ["| claim | verdict | numbers |", "| --- | --- | --- |"]
     lines += [f"| {name} | {verdict} | {numbers} |" for name, verdict, numbers in judge(parts)]
@@ -272,91 +279,37 @@ def write_findings(parts: dict[str, list[dict]]) -> str:
             "| --- |" + " --- |" * 5,
         ]
         for row in speed:
-            cells = (row["coupled_ns_per_step"], row["planning_ns_per_step"], row["coupled_bytes"] / 1e3)
-            cells += (row["crm_ns_per_step"], row["crm_bytes"] and row["crm_bytes"] / 1e3)
+            cells = [row["coupled_ns_per_step"], row["planning_ns_per_step"], row["coupled_bytes"] / 1e3]
+            cells += [row["crm_ns_per_step"], row["crm_bytes"] and row["crm_bytes"] / 1e3]
             shown = " | ".join("-" if value is None else f"{value:.0f}" for value in cells)
             lines.append(f"| {row['targets']} | {shown} |")
     return "\n".join(lines) + "\n"
 
 
-def draw(parts: dict[str, list[dict]], path: Path) -> None:
-    """Draw steps until the tour is shortest, map by map, and what a step and a run cost."""
-    from matplotlib import pyplot as plt
-
-    from fastrm.plots import LEARNER_COLOURS, LEARNER_MARKERS, STYLE
-
-    with plt.rc_context(STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 2.8), layout="constrained")
-        first = parts.get("first", [])
-        sizes = sorted({row["targets"] for row in first})
-        for shift, algo in ((-0.12, "coupled"), (0.12, "crm")):
-            mine = [row for row in first if row["algo"] == algo]
-            x = [sizes.index(row["targets"]) + shift + 0.08 * math.sin(row["map"] * 2.4) for row in mine]
-            y = [(row["steps"] or MOST_STEPS) / 1000 for row in mine]
-            left.plot(
-                x,
-                y,
-                LEARNER_MARKERS[algo],
-                color=LEARNER_COLOURS[algo],
-                ms=3,
-                alpha=0.7,
-                label=algo.upper() if algo == "crm" else algo,
-            )
-            for row, across, up in zip(mine, x, y, strict=True):
-                if row["steps"] is None:
-                    left.annotate(
-                        "",
-                        (across, up * 1.25),
-                        (across, up),
-                        arrowprops={"arrowstyle": "->", "color": LEARNER_COLOURS[algo]},
-                    )
-        left.set(yscale="log", ylabel="thousand steps until the tour is shortest", xlabel="targets in any order")
-        left.set_xticks(range(len(sizes)), [str(n) for n in sizes])
-        left.legend(frameon=False)
-        _plain_ticks(left)
-        rows = parts.get("speed", [])
-        for algo in ("coupled", "crm"):
-            mine = [row for row in rows if row[f"{algo}_ns_per_step"] is not None]
-            right.plot(
-                [row["targets"] for row in mine],
-                [row[f"{algo}_ns_per_step"] for row in mine],
-                f"{LEARNER_MARKERS[algo]}-",
-                color=LEARNER_COLOURS[algo],
-                ms=4,
-            )
-        right.set(xscale="log", yscale="log", xlabel="targets in any order", ylabel="ns per step, planning apart")
-        right.set_xticks(TARGETS, [str(n) for n in TARGETS])
-        right.minorticks_off()
-        _plain_ticks(right)
-        figure.savefig(path)
-        plt.close(figure)
-
-
-def _plain_ticks(axes) -> None:
-    """Write 100, 200, 500 up a logarithmic axis, not powers of ten."""
-    low, high = axes.get_ylim()
-    ticks = [digit * 10**power for power in range(7) for digit in (1, 2, 5) if low <= digit * 10**power <= high]
-    axes.set_yticks(ticks, [str(tick) for tick in ticks])
-    axes.set_yticks([], minor=True)
-
-
-if __name__ == "__main__":
+def main() -> None:
+    """Run the parts that are asked for, then judge all that are there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, "judge", []], help="which parts (default: all)")
     parser.add_argument("--maps", type=int, default=30)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("results/agenda"))
     arguments = parser.parse_args()
-    OUT = arguments.out
-    OUT.mkdir(parents=True, exist_ok=True)
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
     for name in arguments.parts or PARTS:
         if name != "judge":
             begun = time.perf_counter()
-            rows = PARTS[name](arguments.maps, arguments.workers)
-            (OUT / f"{name}.json").write_text(json.dumps(rows, indent=1))
-            print(f"{name}: {len(rows)} rows in {time.perf_counter() - begun:.0f} s", flush=True)
-    there = {name: json.loads((OUT / f"{name}.json").read_text()) for name in PARTS if (OUT / f"{name}.json").is_file()}
-    (OUT / "findings.md").write_text(write_findings(there))
-    if "first" in there and "speed" in there:
-        draw(there, OUT / "agenda.png")
-    print((OUT / "findings.md").read_text())
+            rows = PARTS[name](arguments.maps, arguments.workers, out)
+            (out / f"{name}.json").write_text(json.dumps(rows, indent=1))
+            sys.stdout.write(f"{name}: {len(rows)} rows in {time.perf_counter() - begun:.0f} s\n")
+            sys.stdout.flush()
+    parts = {name: json.loads((out / f"{name}.json").read_text()) for name in PARTS if (out / f"{name}.json").is_file()}
+    findings = write_findings(parts)
+    (out / "findings.md").write_text(findings)
+    if "first" in parts and "speed" in parts:
+        plots.save(plots.draw_agendas(parts["first"], parts["speed"], MOST_STEPS), out / "agenda.png")
+    sys.stdout.write(f"{findings}\n")
+
+
+if __name__ == "__main__":
+    main()

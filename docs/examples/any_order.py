@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import plots as pictures
+from fastrm import plots
 
 grid = fastrm.GridMap.generate("1a1b1c", size=15, seed=3)
 for text in ("a-b-c", "{a,b,c}"):
@@ -19,4 +19,4 @@ from fastrm.problems import retrace  # noqa: E402
 print("visited:", *(moment.label for moment in retrace(problem, run.greedy_path) if moment.label))
 
 # %% The machine of {a,b,c} remembers which of the three are done.
-Path("any-order.svg").write_text(pictures.to_svg(fastrm.task("{a,b,c}")))
+Path("any-order.svg").write_text(plots.to_svg(fastrm.task("{a,b,c}")))

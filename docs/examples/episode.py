@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import plots as pictures
+from fastrm import plots
 
 grid = fastrm.GridMap.generate("1a1b1c", size=11, seed=4, layout="rooms")
 problem = fastrm.compile(grid, fastrm.task("a-b-c", kind="numeric-boolean"), metric="geodesic")
@@ -12,4 +12,4 @@ run = fastrm.train(problem, algo="crm", steps=200_000, seed=0)
 print(run)
 
 # %% Watch.
-pictures.save_episode(problem, run.greedy_path, Path("episode.gif"))
+plots.save_episode(problem, run.greedy_path, Path("episode.gif"))

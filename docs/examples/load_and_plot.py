@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import plots as pictures
+from fastrm import plots
 
 small = fastrm.Experiment(
     name="example",
@@ -28,4 +28,4 @@ paired = results.compare("crm-num-bool", "crm-rs-bool", "steps_to_90")
 print(f"crm-num-bool needs {-paired.difference:.0f} steps fewer, 95 % interval {-paired.high:.0f} to {-paired.low:.0f}")
 
 # %% The figure.
-pictures.save(pictures.learning_curves(results, "three maps per setup, five seeds each"), Path("example.png"))
+plots.save(plots.learning_curves(results, "three maps per setup, five seeds each"), Path("example.png"))

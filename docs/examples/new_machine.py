@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import fastrm
-from fastrm import plots as pictures
+from fastrm import plots
 
 grid = fastrm.GridMap.parse("""
 XXXXXXXXXXX
@@ -27,8 +27,8 @@ carrying  -> home       when d     reward 100
 carrying  -> carrying   otherwise  reward -d(d)
 """
 machine = fastrm.RewardMachine.parse(TEXT)
-Path("new-machine.svg").write_text(pictures.to_svg(machine))
-pictures.save(pictures.draw_maps([("key and door", grid)]), Path("new-machine-map.png"))
+Path("new-machine.svg").write_text(plots.to_svg(machine))
+plots.save(plots.draw_maps([("key and door", grid)]), Path("new-machine-map.png"))
 
 # %% Is the reward safe? Every step on the way costs, and the end pays too little: jumping into the pit is best.
 problem = fastrm.compile(grid, machine, metric="geodesic")

@@ -1,5 +1,6 @@
 """All drawing with matplotlib and Pillow: curves, maps, machines, policies and episodes. Their only importer."""
 
+from fastrm.plots.agendas import draw_agendas
 from fastrm.plots.animation import save_episode
 from fastrm.plots.curves import (
     ASCII_BARS,
@@ -36,12 +37,10 @@ from fastrm.plots.style import (
     HERE_COLOUR,
     KIND_COLOURS,
     LEARNER_COLOURS,
-    LEARNER_MARKERS,
     LIGHTNESS_APART,
     OBJECT_COLOURS,
     PAGE_COLOURS,
     PATH_COLOUR,
-    STYLE,
     VERDICT_COLOURS,
     have_matplotlib,
     heat_shades,
@@ -51,7 +50,6 @@ from fastrm.plots.style import (
     object_colour,
     rgb,
     save,
-    style,
 )
 from fastrm.plots.sweeps import SweepPoint, sweep_points
 from fastrm.plots.water import draw_gaps, draw_water, save_water_episode, show_water
@@ -64,14 +62,12 @@ __all__ = [
     "HERE_COLOUR",
     "KIND_COLOURS",
     "LEARNER_COLOURS",
-    "LEARNER_MARKERS",
     "LIGHTNESS_APART",
     "MOST_ARROWS",
     "OBJECT_COLOURS",
     "PAGE_COLOURS",
     "PATH_COLOUR",
     "RADIUS",
-    "STYLE",
     "VERDICT_COLOURS",
     "GraphImage",
     "Group",
@@ -82,6 +78,7 @@ __all__ = [
     "check_findings",
     "check_is_plain",
     "curves_as_text",
+    "draw_agendas",
     "draw_gaps",
     "draw_learning",
     "draw_machine",
@@ -113,7 +110,6 @@ __all__ = [
     "spread",
     "start_points",
     "starts_to_mark",
-    "style",
     "sweep_points",
     "to_dot",
     "to_mermaid",

@@ -10,10 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
-from pathlib import Path
-from fastrm.bench.measure import c_limit, kernels
-print(kernels.naive_rate(None, "qrm"))
-print(c_limit.build(Path(".")))
+from fastrm.bench.speed import c_limit, measure
+print(measure.naive_rate(None, "qrm"))
+print(c_limit.SOURCE)
 """
 
 
@@ -23,12 +22,13 @@ def installed(tmp_path):
     folder = tmp_path / "site-packages"
     skipped = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "fastrm", folder / "fastrm", ignore=skipped)
-    shutil.copytree(ROOT / "kernels", folder / "fastrm" / "kernels", ignore=skipped)
+    for name in ("kernels", "bench"):
+        shutil.copytree(ROOT / name, folder / "fastrm" / name, ignore=skipped)
     for place in (folder, tmp_path):
         (place / "tests").mkdir()
         (place / "tests" / "naive.py").write_text("open('executed', 'w')\nLEARNERS = {}\n")
-        (place / "bench").mkdir()
-        (place / "bench" / "limit.c").write_text("#error not ours\n")
+        (place / "bench" / "speed").mkdir(parents=True)
+        (place / "bench" / "speed" / "limit.c").write_text("#error not ours\n")
     return folder
 
 
@@ -36,7 +36,7 @@ def test_an_installed_package_executes_no_oracle_or_c_loop_that_lies_around(inst
     words = [sys.executable, "-P", "-c", SCRIPT]
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["None", "limit.c is not there; run from a checkout"]
+    assert done.stdout.splitlines() == ["None", str(installed / "fastrm" / "bench" / "speed" / "limit.c")]
     assert not (tmp_path / "executed").exists()
 
 
@@ -49,10 +49,10 @@ def test_a_checkout_finds_its_oracle_and_its_c_loop_and_follows_no_links_out_of_
     (root / "tests" / "naive.py").symlink_to(ROOT / "tests" / "naive.py")
     script = (
         "from fastrm.bench.speed.measure import checkout_file as find; "
-        "print(find('tests', 'naive.py'), find('bench', 'limit.c'))"
+        "print(find('tests', 'naive.py'), find('bench', 'speed', 'limit.c'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(root)}
     done = subprocess.run(
         [sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["None", str((root / "bench" / "limit.c").resolve())]
+    assert done.stdout.split() == ["None", str((root / "bench" / "speed" / "limit.c").resolve())]

@@ -5,14 +5,13 @@ Of twenty maps a setup, or pairs of them, none, five, ten or all are turned roun
 
 import math
 import re
-import runpy
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fastrm import load
-from fastrm.bench.studies import Case, Claim, Share, format_p, worst
+from fastrm.bench.studies import Case, Claim, Share, agenda, format_p, worst
 from fastrm.bench.studies.claim import ABOVE, HALF, NEARLY_ALL, VERDICTS
 from fastrm.bench.studies.claims import (
     claim_6,
@@ -131,15 +130,11 @@ def test_the_glossary_has_the_thresholds_of_the_code():
 def test_findings_and_the_study_of_agendas_use_the_same_words(word):
     turned, maps = TURNED[word], np.arange(MAPS).repeat(2)
     assert share_above(np.where(maps < turned, -1.0, 1.0), maps).verdict == word
-    agenda = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "agenda.py"))
     tours = [{"setup": "x", "grid": g, "solved": g >= turned} for g in range(MAPS)]
-    assert (
-        agenda["_share"](tours, True)[0]
-        == agenda["_share"]([{**t, "solved": not t["solved"]} for t in tours], False)[0]
-    )
-    assert agenda["_share"](tours, True)[0] == word
+    assert agenda._share(tours, True)[0] == agenda._share([{**t, "solved": not t["solved"]} for t in tours], False)[0]
+    assert agenda._share(tours, True)[0] == word
     slow = {4: lambda m: 200, 8: lambda m: 400 if m >= turned else 150}
     rows = [{"targets": n, "map": m, "algo": algo, "steps": 100 if algo == "coupled" else slow[n](m)}
             for n in slow for m in range(MAPS) for algo in ("crm", "coupled")]  # fmt: skip
-    verdict, told = agenda["_ratios"](rows)
+    verdict, told = agenda._ratios(rows)
     assert verdict == word and f"fewer with 8: {MAPS} of {MAPS} maps" in told

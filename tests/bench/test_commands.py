@@ -12,7 +12,7 @@ from fastrm.bench.__main__ import main
 from sizes import FULL
 
 ROOT = Path(__file__).parents[2]
-APPENDIX = str(ROOT / "bench" / "appendix.map")
+APPENDIX = str(ROOT / "bench" / "suites" / "appendix.map")
 
 
 def test_check_prints_verdict_thresholds_and_a_drawn_witness(capsys):

@@ -11,17 +11,14 @@ from fastrm.bench.studies.findings import (
     agreement,
     certified,
     differences,
-    over_maps,
-    share_over_maps,
-    short_names,
-    sweep,
     verdicts,
 )
 from fastrm.exact import value_range
 from fastrm.experiments import Method
 from fastrm.experiments.batches import log_path, write_log
 from fastrm.experiments.plan import Place, Plan
-from fastrm.plots import figures_of, optimism_sweep
+from fastrm.plots import figures_of, optimism_sweep, short_names, start_points
+from fastrm.results import over_maps, share_over_maps
 
 SETTINGS = {
     "name": "little", "setups": ("1a1b", "1a1b walls 0.2", "1a1b deceptive"), "maps": 2, "size": 12,
@@ -100,7 +97,7 @@ def test_starts_and_slip_are_part_of_a_run_s_identity():
 
 def test_points_are_means_over_maps_of_the_runs_they_name(file):
     results = load(file)
-    points = list(sweep(results))
+    points = list(start_points(results))
     assert len(points) == 3 * 5 and {point.setup for point in points} == {"open", "walls 0.2", "deceptive"}
     (point,) = (p for p in points if (p.setup, p.method, p.optimism) == ("deceptive", "crm-dtg", 1.0))
     mine = results.select(setup="1a1b deceptive", method="crm-dtg@1")
@@ -108,7 +105,7 @@ def test_points_are_means_over_maps_of_the_runs_they_name(file):
     assert point.runs == 8 and point.shortest.mean == pytest.approx(np.mean(by_map))
     assert point.area.mean == pytest.approx(np.nan_to_num(mine["score"]).mean())
     assert point.steps[1] == pytest.approx(np.median(mine["steps_to_90"]))
-    assert {p.setup for p in sweep(results, tasks=True)} >= {"open, task a-b", "open, task {a,b}"}
+    assert {p.setup for p in start_points(results, tasks=True)} >= {"open, task a-b", "open, task {a,b}"}
 
 
 def test_differences_pair_runs_on_the_same_map_task_and_seed(file):
@@ -194,12 +191,12 @@ def test_figures_tell_starts_apart(file):
     results = load(file)
     names = [name for name, _ in figures_of(results)]
     assert names == ["starts", "curves-0", "curves-1", "curves-q_init", "maps"]
-    figure = optimism_sweep(list(sweep(results)))
+    figure = optimism_sweep(list(start_points(results)))
     share, steps = figure.axes[0], figure.axes[3]
     assert share.get_title() == "open" and share.get_ylabel() == "share shortest"
     lines = [line for line in steps.get_lines() if len(line.get_xdata()) == 2 and list(line.get_xdata()) == [0.0, 1.0]]
     shown = {tuple(line.get_ydata()) for line in lines}
-    points = [p for p in sweep(results) if p.setup == "open" and p.optimism is not None]
+    points = [p for p in start_points(results) if p.setup == "open" and p.optimism is not None]
     for method in ("crm-bool", "crm-dtg"):
         medians = tuple(p.steps[1] for p in sorted(points, key=lambda p: p.optimism) if p.method == method)
         assert medians in shown

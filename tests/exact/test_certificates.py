@@ -105,7 +105,7 @@ def test_what_hrm_settles_on_on_the_appendix_map(kind, scale, lengths):
     A small potential changes nothing, a large one leads options astray: it is not 0 where they end, so that ending
     costs what is still to go.
     """
-    grid = GridMap.load(Path(__file__).parents[2] / "bench" / "appendix.map")
+    grid = GridMap.load(Path(__file__).parents[2] / "bench" / "suites" / "appendix.map")
     machines = [task(text, kind=kind, scale=scale) for text in ("a-b", "a-b-c")]
     assert [hrm_fixed_point(compile(grid, machine)).length for machine in machines] == lengths
 

@@ -173,7 +173,7 @@ def test_three_cases_of_the_distance_pay_the_terminal_reward_for_bumping_into_wa
 
 
 def test_a_terminal_reward_on_every_arrival_makes_a_b_take_27_steps_instead_of_26():
-    grid = GridMap.load(Path(__file__).parents[2] / "bench" / "appendix.map")
+    grid = GridMap.load(Path(__file__).parents[2] / "bench" / "suites" / "appendix.map")
     for terminal in (1e3, 1e6, 1e9):
         on_all, on_last = (
             RewardMachine.sequence("a-b", kind="numeric-boolean", arrival=arrival, terminal_reward=terminal)

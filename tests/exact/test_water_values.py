@@ -58,7 +58,7 @@ def returned(problem, actions, gamma):
     ],
 )
 def test_values_and_paths_are_those_of_all_rows_of_actions(monkeypatch, spec, profile, gamma):
-    for place in ("problems.water.problem", "problems.water.search", "exact.water.solve"):
+    for place in ("problems.water", "exact.water"):
         monkeypatch.setattr(f"fastrm.{place}.WATER_LIMIT", LIMIT)
     monkeypatch.setattr("fastrm.exact.water.MARGINS", (1, LIMIT))
     world = close_by(5)

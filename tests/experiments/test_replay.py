@@ -15,7 +15,7 @@ from fastrm.results import Results
 
 from tiny_experiment import experiment
 
-OFFICE = str(Path(__file__).parents[2] / "bench" / "office.map")
+OFFICE = str(Path(__file__).parents[2] / "bench" / "suites" / "office.map")
 EVERYTHING = {
     "learners, shaping, starts": experiment(
         methods=("qrm-bool", "crm-bool", "crm-rs-bool", "hrm-num", "qrm-num@0.5", "hrm-num-bool@1", "crm-pot"),

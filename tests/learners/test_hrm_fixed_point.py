@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("kind", PAPER_KINDS)
 def test_hrm_takes_27_and_40_on_the_appendix_map_where_26_and_32_are_optimal(kind):
-    grid = GridMap.load(ROOT / "bench" / "appendix.map")
+    grid = GridMap.load(ROOT / "bench" / "suites" / "appendix.map")
     for task, ours, optimum in [("a", 20, 20), ("a-b", 27, 26), ("a-b-c", 40, 32)]:
         problem = compile(grid, RewardMachine.sequence(task, kind=kind, closer="any"))
         fixed = hrm_fixed_point(problem)
@@ -22,7 +22,7 @@ def test_hrm_takes_27_and_40_on_the_appendix_map_where_26_and_32_are_optimal(kin
 
 
 def test_trained_hrm_settles_where_the_fixed_point_says():
-    grid = GridMap.load(ROOT / "bench" / "appendix.map")
+    grid = GridMap.load(ROOT / "bench" / "suites" / "appendix.map")
     problem = compile(grid, RewardMachine.sequence("a-b-c", kind="numeric-boolean", closer="any"))
     assert train(problem, algo="hrm", steps=2_000_000, seed=1).greedy_length == hrm_fixed_point(problem).length == 40
     assert train(problem, algo="crm", steps=2_000_000, seed=1).greedy_length == 32

@@ -10,7 +10,7 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import fastrm
-from fastrm import plots as pictures
+from fastrm import pages
 from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
@@ -304,8 +304,8 @@ def test_a_world_without_a_layout_in_environments_cards_games_and_commands(tmp_p
     crowded = fastrm.TableWorld(CIRCLE.next_s, {3: ["gold", *(f"x{k}" for k in range(64))]})
     with pytest.raises(ConfigError, match="tells 64 labels, and this world has 65"):
         RewardMachineVectorEnv(grid=crowded, machine=GOLD)
-    assert "on, back, stay" in pictures.problem_card(fastrm.compile(CIRCLE, GOLD))
-    assert "shortest" in pictures.guarantee_card(fastrm.guarantee(fastrm.compile(CIRCLE, GOLD)))
+    assert "on, back, stay" in pages.problem_card(fastrm.compile(CIRCLE, GOLD))
+    assert "shortest" in pages.guarantee_card(fastrm.guarantee(fastrm.compile(CIRCLE, GOLD)))
     said, keys = [], iter("17 q")
     play(fastrm.compile(CIRCLE, GOLD), lambda: next(keys), said.append)
     assert "keys make moves: 0 on, 1 back, 2 stay; r begins again; q leaves\n" in said and "cell 4\n" in said

@@ -11,7 +11,7 @@ import pytest
 import fastrm
 from fastrm import ConfigError, experiments, load
 from fastrm.bench.__main__ import main
-from fastrm.bench.studies import judge
+from fastrm.bench.studies import findings_tables, judge
 from fastrm.pages import report_page
 from fastrm.results import band, holm
 
@@ -97,7 +97,7 @@ def test_the_table_is_sorted_and_copied_as_csv(tiny, browser, opened):
 
 
 def test_claims_have_chips_and_comparisons_are_those_of_python(paper, browser, opened):
-    opened(report_page(paper, claims=judge(paper), replays=0))
+    opened(report_page(paper, claims=[claim.to_dict() for claim in judge(paper)], replays=0))
     chips = browser.ask("[...document.querySelectorAll('.claims .chip')].map((chip) => chip.textContent)")
     assert chips == [claim.verdict for claim in judge(paper)]
     first = browser.ask("fastrm.data.comparisons[0]")
@@ -160,7 +160,8 @@ def test_a_run_is_walked_on_the_page(tiny, browser, opened, monkeypatch):
 
 def test_findings_are_shown_where_initial_values_are_swept(tmp_path, browser, opened):
     swept = experiment(methods=("crm-bool@0", "crm-bool@1"), seeds=2)
-    opened(report_page(fastrm.run(swept, out=tmp_path / "s.h5"), replays=0))
+    results = fastrm.run(swept, out=tmp_path / "s.h5")
+    opened(report_page(results, findings=list(findings_tables(results)), replays=0))
     heads = browser.ask("[...document.querySelectorAll('h2')].map((head) => head.textContent)")
     assert "Findings" in heads and "Claims of the paper" not in heads
     assert browser.ask("document.querySelectorAll('[name=\"initial values\"]').length") == 2
@@ -168,7 +169,7 @@ def test_findings_are_shown_where_initial_values_are_swept(tmp_path, browser, op
 
 def test_failed_runs_are_told(tmp_path, browser, opened):
     path = make_file(tmp_path / "f.h5", turn=lambda run: run.update(failed=run["seed"] == 0 and run["grid"] == 0))
-    opened(report_page(load(path), verdicts=False, replays=0))
+    opened(report_page(load(path), replays=0))
     assert "24 runs failed and are left out; the first: broke" in words(browser, ".note")
 
 
@@ -190,7 +191,7 @@ def test_nothing_in_a_page_acts(tmp_path, browser, opened):
         run["failed"] = run["seed"] == 2
 
     make_file(path, turn, plan, command=NASTY, git_commit=NASTY, machine=json.dumps({NASTY: NASTY}))
-    page = report_page(load(path), verdicts=False, replays=0)
+    page = report_page(load(path), replays=0)
     assert "<script>alert" not in page and "<img" not in page
     opened(page)
     assert name in words(browser, "h1") and "<script>alert(1)</script>" in words(browser, "code")

@@ -153,7 +153,7 @@ def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path
 
 
 def test_without_matplotlib_the_curves_are_printed(results, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("fastrm.pictures.have_matplotlib", lambda: False)
+    monkeypatch.setattr("fastrm.plots.have_matplotlib", lambda: False)
     assert main(["plot", str(results.path), "--out", str(tmp_path / "x")]) == 0
     printed = capsys.readouterr()
     assert "2a2b2c, task a-b-c: median score" in printed.out and "pip install 'fastrm[plot]'" in printed.err

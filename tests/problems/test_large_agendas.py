@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastrm
-from fastrm import ConfigError, GridMap, compile, env, plots as pictures, problems, task, train
+from fastrm import ConfigError, GridMap, compile, env, pages, plots, problems, task, train
 from fastrm.learners import hrm_fixed_point, option_pairs
 
 LETTERS = "abcdefghijklmnopqr"
@@ -35,10 +35,10 @@ ELSEWHERE = {
     "train qrm": lambda problem: train(problem, "qrm", steps=10),
     "train hrm": lambda problem: train(problem, "hrm", steps=10),
     "env": env.RewardMachineEnv, "vector env": lambda problem: env.RewardMachineVectorEnv(2, problem),
-    "explain": pictures.explain_page,
-    "draw": lambda problem: pictures.draw_learning(problem, train(problem, "coupled", steps=10)),
-    "visits": lambda problem: pictures.visits(problem, np.zeros((169, 12, 4)), 0.1, 100),
-    "episode": lambda problem: pictures.save_episode(problem, PATH, "x.gif"),
+    "explain": pages.explain_page,
+    "draw": lambda problem: plots.draw_learning(problem, train(problem, "coupled", steps=10)),
+    "visits": lambda problem: plots.visits(problem, np.zeros((169, 12, 4)), 0.1, 100),
+    "episode": lambda problem: plots.save_episode(problem, PATH, "x.gif"),
 }  # fmt: skip
 
 

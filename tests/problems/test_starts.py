@@ -102,18 +102,18 @@ def test_a_start_from_which_the_task_cannot_be_done_is_named():
 
 
 def test_pictures_mark_all_starts_of_a_problem_and_say_so_where_there_are_too_many(capsys, tmp_path):
-    from fastrm import plots as pictures
+    from fastrm import pages, plots
     from fastrm.bench.__main__ import main
 
     problem, anywhere = problem_of(), problem_of(start="anywhere")
     assert problem.grid._repr_svg_().count("<path") == 3
     assert (
-        pictures.problem_card(problem_of(start=(1, 3))).count('<path d="M')
-        == pictures.problem_card(problem_of(start=[(1, 1), (3, 2)])).count('<path d="M') - 1
+        pages.problem_card(problem_of(start=(1, 3))).count('<path d="M')
+        == pages.problem_card(problem_of(start=[(1, 1), (3, 2)])).count('<path d="M') - 1
     )
-    assert "starts, not marked" in pictures.problem_card(anywhere)
+    assert "starts, not marked" in pages.problem_card(anywhere)
     run = fastrm.train(problem, "crm", steps=60_000)
-    figure = pictures.draw_learning(problem, run)
+    figure = plots.draw_learning(problem, run)
     title = f"in the mean of 3 starts, shortest {run.shortest[0]:.6g}; path from (1, 1)"
     assert any(title in text.get_text() for text in figure.texts) or title in figure.get_suptitle()
     assert [len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "x"] == [3, 3]
