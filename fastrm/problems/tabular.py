@@ -314,12 +314,6 @@ class TabularProblem(CellProblem):
         reward.flags.writeable = False
         return self.changed(tables=self.tables._replace(reward=reward), gamma=gamma)
 
-    def _repr_html_(self) -> str:
-        """Show map, machines and key facts in a notebook."""
-        from fastrm.pages import problem_card
-
-        return problem_card(self)
-
     @cached_property
     def shortest(self) -> tuple[float, ...]:
         """Length of a shortest path that completes the task of each machine; of several starts the mean."""

@@ -97,7 +97,7 @@ REFUSED = [
      "are both open for a move with the label a and d(a) about 0"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), profile="clean + prune"), "must be clean or icarte2022, as a whole"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), slip=0.1), "metric, slip: are for maps"),
-    (lambda w: fastrm.compile(w, fastrm.task("a"), start="anywhere"), "start, gamma: are for maps"),
+    (lambda w: fastrm.compile(w, fastrm.task("a"), start=(3, 4)), "start, gamma: are for maps"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), gamma=0.5), "start, gamma: are for maps"),
     (lambda w: fastrm.compile(w, []), "no machine to compile"),
     (lambda w: fastrm.compile(w, "a-b"), "must be a RewardMachine"),
