@@ -12,7 +12,7 @@ from fastrm.errors import ConfigError, printable
 from fastrm.problems import WaterProblem
 from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
 
-from .console import FAILED, add_json, print_json
+from .console import FAILED, add_json, encodable, new_console, print_json
 from .inputs import (
     add_episodes,
     add_gamma,
@@ -117,8 +117,6 @@ def as_dict(report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[
 
 def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespace) -> int:
     """Tell what can be expected where moves slip, and no path is certain."""
-    from rich.console import Console
-
     from fastrm.exact import solve
 
     if arguments.fail:
@@ -132,7 +130,7 @@ def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespac
     if arguments.json:
         print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | learned_facts(run))
         return 0
-    console = Console(highlight=False, emoji=False)
+    console = new_console()
     console.print(f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should")
     console.print(f"  earn             {value:.8g} at gamma {arguments.gamma:g}")
     console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
@@ -159,10 +157,9 @@ def print_check(
     report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None
 ) -> None:
     """Print the report."""
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False, emoji=False)
+    console = new_console()
     verdict, witness = report.guarantee, report.guarantee.witness
     colour = COLOURS.get(verdict.verdict, "yellow")
     console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
@@ -188,7 +185,7 @@ def print_check(
     if grid is None:
         console.print(f"  (a world without a layout is not drawn; optimal path {_trail(witness.path)})")
     elif max(grid.size) <= MAX_DRAWN:
-        console.print(draw_witness(grid, report, _marks(console.encoding)))
+        console.print(draw_witness(grid, report, encodable(MARKS, ASCII_MARKS, console.encoding)))
     else:
         console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
 
@@ -242,12 +239,3 @@ def draw_witness(grid: GridMap, report: Check[Guarantee], marks: str = MARKS) ->
     legend = [f"{mark} {meaning}" for (cells, meaning), mark in zip(shown, marks, strict=True) if cells]
     text.append("   ".join([*legend, unmarked or f"{START} start", "letters objects"]))
     return text
-
-
-def _marks(encoding: str) -> str:
-    """Return marks that an encoding has."""
-    try:
-        MARKS.encode(encoding)
-    except UnicodeEncodeError:
-        return ASCII_MARKS
-    return MARKS

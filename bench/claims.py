@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fastrm.errors import ConfigError, printable
 
-from .console import refuse_if_all_failed, say_failures
+from .console import check_has_runs, new_console, say_unfinished
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +26,9 @@ _COLOURS = {"holds": "green", "holds on most maps": "cyan", "does not hold": "re
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="result files; several are set side by side")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="print everything as JSON, cases that fail included")
-    how.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print everything as JSON, cases that fail included")
+    form.add_argument("--markdown", action="store_true", help="print a Markdown table")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,22 +39,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     loaded = [load(path) for path in arguments.files]
     for results in loaded:
-        refuse_if_all_failed(results)
-        say_failures(results)
+        check_has_runs(results)
     for path, results in zip(arguments.files, loaded, strict=True):
-        here, first = (json.loads(one.attributes["semantics"]) for one in (results, loaded[0]))
-        for algo in sorted({*here} & {*first}):
-            if here[algo] != first[algo]:
+        semantics, first = (json.loads(one.attributes["semantics"]) for one in (results, loaded[0]))
+        for algo in sorted({*semantics} & {*first}):
+            if semantics[algo] != first[algo]:
                 raise ConfigError(
-                    f"{path}: semantics {here[algo]} of {algo}, but {arguments.files[0]} has {first[algo]}; "
+                    f"{path}: semantics {semantics[algo]} of {algo}, but {arguments.files[0]} has {first[algo]}; "
                     "they do not compare"
                 )
     facts: Facts = {}
     judged = [Judged(path, results.complete, judge(results, facts))
               for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
     for path, results in zip(arguments.files, loaded, strict=True):
-        if not results.complete:
-            sys.stderr.write(f"fastrm: {printable(path)}: {results!r}; judged on the runs that are there\n")
+        say_unfinished(path, results, "judged on")
     if arguments.json:
         table = {one.path: [claim.to_dict() for claim in one.claims] for one in judged}
         sys.stdout.write(json.dumps(table, indent=1) + "\n")
@@ -75,27 +73,25 @@ class Judged(NamedTuple):
 
 def print_claims(judged: Sequence[Judged]) -> None:
     """Print the claims of one file with numbers and reasons; of several files the verdicts side by side."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False, emoji=False)
+    console = new_console()
     console.width = min(console.width, WIDEST)
     if len(judged) == 1:
         for claim in judged[0].claims:
             _print_hanging(console, f"{claim.number:2}. ", f"{escape(claim.text)}: [bold]{_with_p(claim)}[/]")
             for line in _evidence(claim):
                 _print_hanging(console, "    - ", escape(printable(line)))
-        _print_hanging(console, "p: ", escape(_about_p(judged)))
-        return
-    table = Table(title="the paper's claims", title_justify="left", show_lines=True)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("claim", ratio=2)
-    for head in _heads(judged):
-        table.add_column(escape(head), ratio=1)
-    for row in zip(*(one.claims for one in judged), strict=True):
-        table.add_row(str(row[0].number), escape(row[0].text), *map(_with_p, row))
-    console.print(table)
+    else:
+        table = Table(title="the paper's claims", title_justify="left", show_lines=True)
+        table.add_column("", justify="right", no_wrap=True)
+        table.add_column("claim", ratio=2)
+        for head in _heads(judged):
+            table.add_column(escape(head), ratio=1)
+        for row in zip(*(one.claims for one in judged), strict=True):
+            table.add_row(str(row[0].number), escape(row[0].text), *map(_with_p, row))
+        console.print(table)
     _print_hanging(console, "p: ", escape(_about_p(judged)))
 
 

@@ -1,7 +1,4 @@
-"""What commands share in the terminal: lines on standard error, tables, JSON, summaries of results.
-
-What happens while a command runs, told on standard error: warnings, the compiling of kernels, a log on request.
-"""
+"""What commands share: arguments, messages on standard error, tables, JSON, summaries of results, errors of writing."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ import textwrap
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -44,20 +41,65 @@ def add_json(parser: argparse.ArgumentParser, help: str = "print JSON on standar
     parser.add_argument("--json", action="store_true", help=help)
 
 
+def add_file(parser: argparse.ArgumentParser, help: str = "a result file") -> None:
+    """Add the argument that names a result file."""
+    parser.add_argument("file", metavar="FILE", help=help)
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add the number of workers."""
+    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
+
+
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """Add the flag that silences all but errors."""
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 
 
 def add_learner_file(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names a file with a learner of one's own; `__main__` loads it before the command runs."""
+    """Add the argument that names a file with a custom learner; `__main__` loads it before the command runs."""
     parser.add_argument("--learner", metavar="FILE", help="a Python file that registers your own learner; it is run")
 
 
 def say(text: str) -> None:
     """Write a line on standard error; where nobody reads it any more, work goes on without."""
     with contextlib.suppress(BrokenPipeError):
-        sys.stderr.write(f"fastrm: {printable(text)}\n")
+        sys.stderr.write(_one_line(text))
+
+
+def print_path(path: Path) -> None:
+    """Print the path of a file that was written."""
+    sys.stdout.write(f"{printable(str(path))}\n")
+
+
+@contextmanager
+def writing(path: Path, start: str = "", cure: str = "") -> Iterator[None]:
+    """Raise ConfigError, between `start` and `cure`, where writing `path` fails."""
+    try:
+        yield
+    except (OSError, ValueError) as problem:  # no file is named with a null character
+        reason = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"{start}{path}: cannot be written: {reason}{cure}") from None
+
+
+def encodable(text: str, plain: str, encoding: str | None) -> str:
+    """Return `text` if an encoding has all its characters, else `plain`.
+
+    >>> encodable("•", "*", "ascii"), encodable("•", "*", "utf-8")
+    ('*', '•')
+    """
+    try:
+        text.encode(encoding or "ascii")
+    except UnicodeEncodeError:
+        return plain
+    return text
+
+
+def new_console() -> Console:
+    """Return a console that prints texts as they are: no numbers in colour, no emoji."""
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -155,9 +197,7 @@ def print_summary(results: Results) -> None:
 
     Where that is wider than the terminal, what is the same in all rows goes above the table.
     """
-    from rich.console import Console
-
-    console = Console(highlight=False, emoji=False)
+    console = new_console()
     console.print(state_of(results), markup=False, soft_wrap=True)
     if not results.runs:
         return
@@ -187,13 +227,13 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
     from rich.markup import escape
 
     failed = results["error"] != ""
-    names = ("setup", "task", *results.swept, "label")
+    names = ("setup", "task", *results.swept, "method")
     left = [name for name in names if name not in above]
     same = ", ".join(f"{name} {printable(words_of([results[name].tolist()[0]]))}" for name in above)
     more = ["failed"] if failed.any() else []
     table = new_table(
         f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path",
-        *("method" if name == "label" else name for name in left),
+        *left,
         "runs",
         *more,
         "settled",
@@ -221,31 +261,46 @@ def state_of(results: Results) -> str:
     return printable(f"{name}: {spaced(results.runs)} of {spaced(count)} runs ({state}), in {results.path}")
 
 
+def failures(results: Results) -> str:
+    """Return how many runs failed and why the first did, empty where none did."""
+    errors = results["error"][results["error"] != ""]
+    first = " ".join(str(errors[0]).split()) if errors.size else ""
+    return f"{counted(errors.size, 'run')} failed; the first: {first}" if errors.size else ""
+
+
 def say_failures(results: Results) -> bool:
-    """Say on standard error how many runs failed, and why the first did; return whether any did."""
-    failed = results["error"] != ""
-    if failed.any():
-        say(f"{results.path}: {counted(int(failed.sum()), 'run')} failed; the first: {_first(results)}")
-    return bool(failed.any())
+    """Print on standard error how many runs failed, and why the first did; return whether any did."""
+    if text := failures(results):
+        say(f"{results.path}: {text}")
+    return bool(text)
 
 
 def all_failed(results: Results) -> bool:
-    """Say whether there are runs, and all of them failed."""
+    """Return whether there are runs, and all of them failed."""
     return bool(results.runs and (results["error"] != "").all())
 
 
-def refuse_if_all_failed(results: Results) -> None:
-    """Refuse a file in which there is nothing to show."""
+def check_has_runs(results: Results) -> None:
+    """Raise ConfigError where all runs failed; print a message where some did."""
     if all_failed(results):
-        raise ConfigError(
-            f"{results.path}: all {results.runs} runs failed, nothing to show; the first: {_first(results)}"
-        )
+        first = failures(results).partition(" failed; ")[2]
+        raise ConfigError(f"{results.path}: all {results.runs} runs failed, nothing to show; {first}")
+    say_failures(results)
 
 
-def _first(results: Results) -> str:
-    """Return the first reason why a run failed."""
-    errors = results["error"]
-    return " ".join(str(errors[errors != ""][0]).split())
+def load_results(path: str) -> Results:
+    """Load a file that has something to show; print a message where some of its runs failed."""
+    from fastrm.results import load
+
+    results = load(path)
+    check_has_runs(results)
+    return results
+
+
+def say_unfinished(path: str, results: Results, how: str = "told from") -> None:
+    """Print on standard error that a file is not complete, if it is not."""
+    if not results.complete:
+        say(f"{path}: {results!r}; {how} the runs that are there")
 
 
 def show_score(score: float) -> str:
@@ -264,7 +319,7 @@ COMPILING = "compiling kernels (once); this takes some seconds"
 @contextmanager
 def messages_in_one_line(verbose: bool = False) -> Iterator[None]:
     """Show warnings, and what loggers of fastrm say, as errors are shown."""
-    with _warnings_in_one_line(), _log(verbose):
+    with _warnings_as(_one_line), _log(verbose):
         yield
 
 
@@ -273,33 +328,28 @@ def warnings_name(path: Path) -> Iterator[None]:
     """Let warnings about tasks of an experiment begin with the place in its file."""
     from fastrm.experiments import where_in
 
-    original = warnings.formatwarning
+    def prepend_place(text: str) -> str:
+        key = re.match(r"(tasks|machine_files): ([^:]*):", text)
+        return _one_line(where_in(path, key[1], key[2]) + text if key else text)
 
-    def show(
-        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
-    ) -> str:
-        text = str(message)
-        if issubclass(category, FastrmWarning) and (key := re.match(r"(tasks|machine_files): ([^:]*):", text)):
-            message = category(where_in(path, key[1], key[2]) + text)
-        return original(message, category, filename, lineno, line)
-
-    warnings.formatwarning = show
-    try:
+    with _warnings_as(prepend_place):
         yield
-    finally:
-        warnings.formatwarning = original
+
+
+def _one_line(text: str) -> str:
+    return f"fastrm: {printable(text)}\n"
 
 
 @contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    """Show our own warnings as we show errors; where they were raised is nothing to a user of the shell."""
+def _warnings_as(write: Callable[[str], str]) -> Iterator[None]:
+    """Format our own warnings with `write`; where they were raised is nothing to a user of the shell."""
     original = warnings.formatwarning
 
     def show(
         message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
     ) -> str:
         if issubclass(category, FastrmWarning):
-            return f"fastrm: {printable(str(message))}\n"
+            return write(str(message))
         return original(message, category, filename, lineno, line)
 
     warnings.formatwarning = show

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrm.checks import check_number, check_whole
-from fastrm.errors import ConfigError, printable
+from fastrm.errors import ConfigError
 from fastrm.problems import WaterProblem
 from fastrm.worlds import WaterWorld, check_layout_of
 
+from .console import print_path, writing
 from .inputs import add_episodes, add_gamma, add_learning, add_settings, compiled, learned, read_machine, read_map
 from .water_world import draw_on_water
 
@@ -58,12 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
         _draw_on_map(arguments, form)
     else:
         raise ConfigError("name --machine, --map, or both with --learn")
-    sys.stdout.write(f"{printable(str(arguments.out))}\n")
+    print_path(arguments.out)
     return 0
 
 
 def _check_size(arguments: argparse.Namespace, form: str) -> None:
-    """Refuse sizes that a picture cannot have."""
+    """Raise ConfigError for a size that a picture cannot have."""
     if arguments.width is not None and form not in ("png", "pdf", "svg"):
         raise ConfigError(f"--width: is for .png, .pdf and .svg, not for {arguments.out}; leave it out")
     if arguments.dpi is not None and form != "png":
@@ -91,12 +91,10 @@ def _draw_machine(arguments: argparse.Namespace, form: str) -> None:
     machine = read_machine(arguments)
     if form in TEXT_FORMS:
         text = to_svg(machine, arguments.width) if form == "svg" else {"dot": to_dot, "mmd": to_mermaid}[form](machine)
-        try:
+        with writing(arguments.out):
             arguments.out.write_text(text)
-        except OSError as problem:
-            raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
-        return
-    _save(draw_machine(machine, arguments.width), arguments)
+    else:
+        _save(draw_machine(machine, arguments.width), arguments)
 
 
 def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:

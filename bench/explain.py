@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError, printable
+from fastrm.errors import ConfigError
 from fastrm.learners import registry
 from fastrm.problems import WaterProblem
 
+from .console import print_path, writing
 from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
 
 
@@ -45,25 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check_name(path: Path) -> None:
-    """Refuse what is not named like a page, before any work is done."""
+    """Raise ConfigError, before any work is done, unless a path is named like a page."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"--out {path}: a page ends in .html")
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page, and say where it is.
-
-    Raises
-    ------
-    ConfigError
-        When it cannot be written.
-    """
-    try:
+    """Write a page, and print its path."""
+    with writing(path, cure="; choose another --out"):
         path.write_text(page, encoding="utf-8", newline="\n")
-    except (OSError, ValueError) as problem:
-        reason = (problem.strerror if isinstance(problem, OSError) else None) or problem
-        raise ConfigError(f"{path}: cannot be written: {reason}; choose another --out") from None
-    sys.stdout.write(f"{printable(str(path))}\n")
+    print_path(path)
 
 
 def _command(arguments: argparse.Namespace) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import printable
 
-from .console import add_json, print_json, refuse_if_all_failed, say, say_failures, state_of
+from .console import add_file, add_json, load_results, print_json, say, state_of
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a result file, such as that of suite beyond")
+    add_file(parser, "a result file, such as that of suite beyond")
     parser.add_argument("--by-task", action="store_true", help="a row per task, instead of all tasks together")
     parser.add_argument("--no-exact", action="store_true", help="leave out the exact verdicts, which take a while")
     add_json(parser)
@@ -25,11 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables."""
-    from fastrm.results import load
-
-    results = load(arguments.file)
-    refuse_if_all_failed(results)
-    say_failures(results)
+    results = load_results(arguments.file)
     if not results.complete:
         say(f"{state_of(results)}; told from the runs that are there")
     if arguments.json:

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 from fastrm.errors import printable
 
 from .commands import MODULE, SCRIPT
-from .console import add_json, counted, print_json, print_pairs, shape_in_words, spaced, state_of, words_of
+from .console import (
+    add_file,
+    add_json,
+    failures,
+    print_json,
+    print_pairs,
+    shape_in_words,
+    spaced,
+    state_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a result file")
+    add_file(parser)
     add_json(parser, "print everything as JSON, for programs")
 
 
@@ -63,12 +73,11 @@ def as_dict(results: Results) -> dict[str, Any]:
 def in_words(results: Results) -> dict[str, str]:
     """Return what people ask first, name by name."""
     about, plan = results.attributes, results.plan
-    failed = results["error"] != ""
     tick = plan.learner.tick
     maps, tasks, methods, _, seeds = plan.shape
     shape = shape_in_words(maps, tasks, methods, dict(plan.sweep), seeds)
     ticks = f"{spaced(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {spaced(tick)}")
-    found = {
+    return {
         "what": state_of(results),
         "when": f"{_time(_text(about, 'started'))} to {_time(_text(about, 'ended'))}",
         "command": _command(_text(about, "command")),
@@ -81,12 +90,8 @@ def in_words(results: Results) -> dict[str, str]:
         **({"start": plan.start} if plan.start else {}),
         **({"warm starts": ", ".join(f"{one} from {two}" for one, two in plan.warm_start)} if plan.warm_start else {}),
         **{name: words_of(plan.values(name)) for name in plan.swept},
-        "failed": "none",
+        "failed": failures(results) or "none",
     }
-    if failed.any():
-        first = " ".join(str(results["error"][failed][0]).split())
-        found["failed"] = f"{counted(int(failed.sum()), 'run')} failed; the first: {first}"
-    return found
 
 
 def _different(names: Sequence[Any]) -> list[str]:

@@ -13,7 +13,18 @@ import numpy as np
 
 from fastrm.errors import ConfigError, printable
 
-from .console import FAILED, INTERRUPTED, add_json, add_quiet, new_table, print_json, say
+from .console import (
+    FAILED,
+    INTERRUPTED,
+    add_json,
+    add_quiet,
+    add_workers,
+    new_console,
+    new_table,
+    print_json,
+    say,
+    writing,
+)
 from .progress import progress_bar
 
 if TYPE_CHECKING:
@@ -28,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for our runs, a table and a figure (default results/parity)",
     )  # fmt: skip
     parser.add_argument("--runs", type=int, default=60, metavar="N", help="our runs per curve (default 60)")
-    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
+    add_workers(parser)
     parser.add_argument("--water", action="store_true", help="only score the published episodes of Water world")
     parser.add_argument("--ablation", action="store_true", help="switch off one quirk of profile icarte2022 at a time")
     add_json(parser)
@@ -48,14 +59,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.water:
         if arguments.ablation:
             raise ConfigError("--water and --ablation do not go together; --water runs nothing")
-        return report_water(folder, as_json=arguments.json)
+        optima_of_water, records = score_water(folder)
+        if arguments.json:
+            print_json({"optima": optima_of_water, "records": records})
+        else:
+            print_water(optima_of_water, records)
+        return FAILED if impossible(records) else 0
     has_water = (folder / "water").is_dir()
     check_folder(folder)
     optima = compare_optima(folder)
-    try:
+    with writing(arguments.out):
         arguments.out.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise ConfigError(f"{arguments.out}: cannot be written: {problem.strerror or problem}") from None
     try:
         if arguments.ablation:
             return ablate(folder, arguments)
@@ -83,16 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if rejected(comparisons) or impossible(water[1]) else 0
 
 
-def report_water(folder: Path, as_json: bool) -> int:
-    """Print the published episodes of Water world beside the optimum; exit code 1 if one is shorter than it."""
-    optima, records = score_water(folder)
-    if as_json:
-        print_json({"optima": optima, "records": records})
-    else:
-        print_water(optima, records)
-    return FAILED if impossible(records) else 0
-
-
 def score_water(folder: Path) -> tuple[list[WaterOptimum], list[WaterRecord]]:
     """Return the optima of Water world, and the published episodes scored against them."""
     from .studies import water_optima, water_records
@@ -108,11 +112,9 @@ def impossible(records: Sequence[WaterRecord]) -> list[WaterRecord]:
 
 def print_water(optima: Sequence[WaterOptimum], records: Sequence[WaterRecord]) -> None:
     """Print the tables."""
-    from rich.console import Console
-
     from fastrm.worlds import WATER_ACTIONS
 
-    console = Console(highlight=False)
+    console = new_console()
     for one in optima:
         table = new_table(f"fewest steps of t10 on {one.world}", "velocity at the start", "paid", "completed")
         for name, paid, completed in zip(WATER_ACTIONS, one.paid, one.completed, strict=True):
@@ -172,50 +174,44 @@ def ablate(folder: Path, arguments: argparse.Namespace) -> int:
 
 def write_table(path: Path, comparisons: Sequence[Comparison]) -> None:
     """Write every comparison as CSV."""
-    try:
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["domain", "map", "algorithm", "step", "ours", "published", "p"])
-            for one in comparisons:
-                figures = (f"{value:.6g}" for value in (one.ours, one.published, one.p))
-                writer.writerow([one.cell.domain, one.cell.grid, one.algorithm, one.step, *figures])
-    except OSError as problem:
-        raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
+    with writing(path), path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["domain", "map", "algorithm", "step", "ours", "published", "p"])
+        for one in comparisons:
+            figures = (f"{value:.6g}" for value in (one.ours, one.published, one.p))
+            writer.writerow([one.cell.domain, one.cell.grid, one.algorithm, one.step, *figures])
 
 
 def print_optima(optima: Sequence[Optimum]) -> None:
     """Print how far our exact optima are from the published estimates."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
     for domain in ("craft", "office"):
-        mine = [one for one in optima if one.name.startswith(domain)]
-        worst = max(mine, key=lambda one: abs(one.deviation))
-        console.print(
-            f"{len(mine)} optima of {domain}: at most {abs(worst.deviation):.4%} from the published ones "
+        some = [one for one in optima if one.name.startswith(domain)]
+        worst = max(some, key=lambda one: abs(one.deviation))
+        new_console().print(
+            f"{len(some)} optima of {domain}: at most {abs(worst.deviation):.4%} from the published ones "
             f"({worst.name}: {worst.ours:.6f}, published {worst.published:.6f})"
         )
 
 
 def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) -> None:
     """Print medians and p-values at every compared step, and what follows from all of them."""
-    from rich.console import Console
-
     from .studies import COMPARED_AT, REJECTION_LEVEL, rejected
 
-    console = Console(highlight=False)
+    console = new_console()
+    usual_width, console.width = console.width, max(console.width, 175)
     shares = (f"{share:.0%}" for share in COMPARED_AT)
     title = "median score, ours / published (p-value), along the curve"
     table = new_table(title, "map", "algorithm", "runs", *shares, "median shift")
     out = {id(one) for one in rejected(comparisons)}
     for curve in curves:
-        mine = [one for one in comparisons if (one.cell, one.algorithm) == (curve.cell, curve.algorithm)]
-        cells = [f"{one.ours:.3f}/{one.published:.3f} ({one.p:.2g})" for one in mine]
-        shown = [f"[red]{cell}[/]" if id(one) in out else cell for cell, one in zip(cells, mine, strict=True)]
-        shift = float(np.median([one.ours - one.published for one in mine]))
+        some = [one for one in comparisons if (one.cell, one.algorithm) == (curve.cell, curve.algorithm)]
+        cells = [f"{one.ours:.3f}/{one.published:.3f} ({one.p:.2g})" for one in some]
+        cells = [f"[red]{cell}[/]" if id(one) in out else cell for cell, one in zip(cells, some, strict=True)]
+        shift = float(np.median([one.ours - one.published for one in some]))
         runs = f"{len(curve.ours)}/{len(curve.published)}"
-        table.add_row(curve.cell.name, curve.algorithm, runs, *shown, f"{shift:+.4f}")
-    Console(highlight=False, width=max(console.width, 175)).print(table)
+        table.add_row(curve.cell.name, curve.algorithm, runs, *cells, f"{shift:+.4f}")
+    console.print(table)
+    console.width = usual_width
     smallest = min(one.p for one in comparisons)
     console.print(
         f"{len(comparisons)} comparisons: smallest p-value {smallest:.2g}, times their number "
@@ -232,12 +228,10 @@ def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) ->
 
 def print_speeds(speeds: Sequence[Speed]) -> None:
     """Print steps a second on one core, here and as published."""
-    from rich.console import Console
-
     table = new_table("steps a second on one core", "", "ours", "published", "ratio")
     for one in speeds:
         table.add_row(one.name, f"{one.ours:,.0f}", f"{one.published:,.0f}", f"{one.ours / one.published:,.0f}")
-    Console(highlight=False).print(table)
+    new_console().print(table)
 
 
 ABLATION_HEAD = """\
@@ -261,7 +255,7 @@ def ablation_row(name: str, curves: Sequence[Curves], whole: Sequence[Curves]) -
         shift = f"{gaps[k][at]:+.3f} ({where})"
     out = rejected(comparisons)
     where = ", ".join(dict.fromkeys(f"{one.cell.name} {one.algorithm}" for one in out))
-    said = f"{len(out)} of {len(comparisons)}: {where}" if out else "none"
+    rejections = f"{len(out)} of {len(comparisons)}: {where}" if out else "none"
     learners = ", ".join(dict.fromkeys(curves[k].algorithm for k in changed))
-    middle = np.median([one.p for one in comparisons])
-    return f"| {name} | {f'{len(changed)}: {learners}' if changed else 'none'} | {shift} | {said} | {middle:.2f} |\n"
+    changes = f"{len(changed)}: {learners}" if changed else "none"
+    return f"| {name} | {changes} | {shift} | {rejections} | {np.median([one.p for one in comparisons]):.2f} |\n"

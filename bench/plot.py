@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fastrm.errors import ConfigError, printable
 
-from .console import refuse_if_all_failed, say_failures
+from .console import add_file, encodable, load_results, print_path, say, writing
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a result file")
+    add_file(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the figures (default: FILE without .h5)")
     parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png", help="format (default png)")
     size = parser.add_mutually_exclusive_group()
@@ -33,11 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the figures, and write the summary as CSV beside them."""
-    from fastrm.results import load
-
-    results = load(arguments.file)
-    refuse_if_all_failed(results)
-    say_failures(results)
+    results = load_results(arguments.file)
     if arguments.text:
         print_curves(results)
         return 0
@@ -45,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     out, width = arguments.out or folder_of(Path(arguments.file)), COLUMN_WIDTHS.get(arguments.columns, arguments.width)
     for path in draw(results, out, arguments.format, width=width, dpi=arguments.dpi, bands=arguments.bands):
-        sys.stdout.write(f"{printable(str(path))}\n")
+        print_path(path)
     return 0
 
 
@@ -66,19 +62,19 @@ def draw(
 ) -> list[Path]:
     """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
     from fastrm.plots import figures_of, have_matplotlib, save
+    from fastrm.results import to_csv
 
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path}: no curves to draw (no runs, or shorter than a tick)")
     paths = [out / "summary.csv"]
-    try:
+    with writing(out, cure="; choose another --out"):
         out.mkdir(parents=True, exist_ok=True)
-        write_summary(results, paths[0])
-    except OSError as problem:
-        raise ConfigError(f"{out}: cannot be written: {problem.strerror or problem}; choose another --out") from None
+        rows = results.summary(by=("setup", "task", *results.swept, "label"))
+        paths[0].write_text(to_csv([row for row in rows if row["runs"]]))
     if not have_matplotlib():
         if not quiet:
             print_curves(results)
-            sys.stderr.write("fastrm: text in place of figures; for those: pip install 'fastrm[plot]'\n")
+            say("text in place of figures; for those: pip install 'fastrm[plot]'")
         return paths
     for name, figure in figures_of(results, width=width, bands=bands):
         plain = re.sub(r"[/\\]", "_", printable(name))[:100]  # it may be named after a map, such as one called ../../x
@@ -87,20 +83,8 @@ def draw(
     return paths
 
 
-def write_summary(results: Results, path: Path) -> None:
-    """Write quartiles, means and shares per setup, task and method."""
-    from fastrm.results import to_csv
-
-    path.write_text(to_csv([row for row in results.summary() if row["runs"]]))
-
-
 def print_curves(results: Results) -> None:
     """Print the learning curves as text."""
     from fastrm.plots import ASCII_BARS, BARS, curves_as_text
 
-    try:
-        BARS.encode(sys.stdout.encoding or "ascii")
-        bars = BARS
-    except UnicodeEncodeError:
-        bars = ASCII_BARS
-    sys.stdout.write(curves_as_text(results, bars) + "\n")
+    sys.stdout.write(curves_as_text(results, encodable(BARS, ASCII_BARS, sys.stdout.encoding)) + "\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import ConfigError, printable
 
-from .console import add_learner_file, show_score, words_of
+from .console import add_file, add_learner_file, print_path, show_score, words_of, writing
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DRAWN = ("png", "pdf", "svg")
 FORMS = (*DRAWN, "gif", "npz", "html")
+RANKS = ("worst", "median", "best")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "       ... FILE --out OUT (--worst|--median|--best) METHOD TASK\n"
         "           [--setup SETUP] [--where SETTING=VALUE]"
     )
-    parser.add_argument("file", metavar="FILE", help="a result file")
+    add_file(parser)
     which = parser.add_mutually_exclusive_group(required=True)
-    for rank in ("worst", "median", "best"):
+    for rank in RANKS:
         which.add_argument(
             f"--{rank}", nargs=2, metavar=("METHOD", "TASK"), help=f"of this method's runs on this task the {rank}"
         )
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     found, problem = replay(results, row), problem_of(results, row)
     _write(problem, found, arguments.out, form)
     _describe(results, row, found)
-    sys.stdout.write(f"{printable(str(arguments.out))}\n")
+    print_path(arguments.out)
     return 0
 
 
@@ -70,7 +71,7 @@ def _chosen(arguments: argparse.Namespace, results: Results) -> tuple[int | str,
             option = "--where" if arguments.where else "--setup"
             raise ConfigError(f"{option} goes with --worst, --median or --best; --run names a run by itself")
         return int(arguments.run), {}
-    rank = next(rank for rank in ("worst", "median", "best") if getattr(arguments, rank) is not None)
+    rank = next(rank for rank in RANKS if getattr(arguments, rank) is not None)
     method, task = getattr(arguments, rank)
     wanted: dict[str, Any] = {"method": method, "task": task} | ({"setup": arguments.setup} if arguments.setup else {})
     return rank, wanted | dict(_swept(text, results) for text in arguments.where or ())
@@ -80,8 +81,8 @@ def _swept(text: str, results: Results) -> tuple[str, float | str]:
     """Read ``alpha=0.1``: a swept setting and one of its values."""
     name, sign, value = text.partition("=")
     if not sign or name not in results.swept:
-        there = f"; the file sweeps {', '.join(results.swept)}" if results.swept else "; this file sweeps nothing"
-        raise ConfigError(f"--where {text}: must be a swept setting and its value, such as alpha=0.1{there}")
+        settings = f"the file sweeps {', '.join(results.swept)}" if results.swept else "this file sweeps nothing"
+        raise ConfigError(f"--where {text}: must be a swept setting and its value, such as alpha=0.1; {settings}")
     try:
         return name, float(value) if results[name].dtype.kind == "f" else value
     except ValueError:
@@ -96,24 +97,24 @@ def _write(problem: Problem, found: Run, out: Path, form: str) -> None:
         plots.save_episode(problem, found.greedy_path, out, actions=found.path_actions(problem))
     elif form in DRAWN:
         plots.save(plots.draw_learning(problem, found), out)
+    elif form == "npz":
+        _write_tables(found, out)
     else:
-        try:
-            if form == "npz":
-                _write_tables(found, out)
-            else:
-                out.write_text(explain_page(problem, found), encoding="utf-8", newline="\n")
-        except OSError as trouble:
-            raise ConfigError(f"{out}: cannot be written: {trouble.strerror or trouble}") from None
+        page = explain_page(problem, found)
+        with writing(out):
+            out.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _write_tables(found: Run, out: Path) -> None:
     """Write values, greedy paths and curves; the same run gives the same bytes."""
     import numpy as np
 
+    from fastrm.results import PER_TICK
+
     paths = {f"path_{k}" if k else "path": np.array(path) for k, path in enumerate(found.greedy_paths)}
-    curves = {name: getattr(found, name) for name in ("step", "score", "reward", "completions", "episodes")}
+    curves = {name: getattr(found, name) for name in ("step", *PER_TICK)}
     tables: dict[str, Any] = {"q": found.q, **{f"learned_{name}": table for name, table in found.more.items()}}
-    with out.open("wb") as file:
+    with writing(out), out.open("wb") as file:
         np.savez(file, **(tables | paths | curves))
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from fastrm.errors import printable, shown
+from fastrm.errors import shown
 from fastrm.learners import registry
 
-from .console import add_learner_file, refuse_if_all_failed, say, say_failures
+from .console import add_file, add_learner_file, load_results, say, say_unfinished
 from .explain import check_name, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a result file")
+    add_file(parser)
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as r.html")
     add_learner_file(parser)
     parser.add_argument("--against", metavar="METHOD", help="compare all methods with this one (default: the first)")
@@ -31,16 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the page."""
     from fastrm.pages import report_page
-    from fastrm.results import load
 
     from .studies import judged
 
     check_name(arguments.out)
-    results = load(arguments.file)
-    refuse_if_all_failed(results)
-    say_failures(results)
-    if not results.complete:
-        sys.stderr.write(f"fastrm: {printable(arguments.file)}: {results!r}; told from the runs that are there\n")
+    results = load_results(arguments.file)
+    say_unfinished(arguments.file, results)
     for algo in dict.fromkeys(method.algo for method in results.plan.methods):
         if algo not in registry.names():
             say(

@@ -16,6 +16,7 @@ from .console import (
     add_json,
     add_learner_file,
     add_quiet,
+    add_workers,
     all_failed,
     print_summary,
     say,
@@ -57,7 +58,7 @@ def add_running(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say how many runs, how long and how large; run nothing")
     for name, meaning in CHANGES.items():
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{meaning}, instead of the suite's")
-    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
+    add_workers(parser)
     parser.add_argument(
         "--isolation", choices=("thread", "process"), default="thread", help="what workers are (default thread)"
     )

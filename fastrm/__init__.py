@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fastrm.lazy import lazy_names
 
-if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table below; a test compares the two
+if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
     from fastrm.config import LearnerConfig as LearnerConfig, Profile as Profile
     from fastrm.errors import (
         ConfigError as ConfigError,
@@ -24,14 +24,17 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         MissingExtra as MissingExtra,
         StoreError as StoreError,
     )
-    from fastrm.exact import Guarantee as Guarantee, guarantee as guarantee, optimal_arps as optimal_arps
-    from fastrm.exact.lint import (
+    from fastrm.exact import (
         Check as Check,
         Finding as Finding,
-        check as check,  # not the modules of these names
-        lint as lint,
+        Guarantee as Guarantee,
+        Solution as Solution,
+        check as check,
+        guarantee as guarantee,
+        optimal_arps as optimal_arps,
+        solve as solve,
     )
-    from fastrm.exact.tabular import Solution as Solution, solve as solve
+    from fastrm.exact.lint import lint as lint  # not the module of this name
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
         Composition as Composition,
@@ -44,7 +47,13 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         train_many as train_many,
     )
     from fastrm.machines import RewardMachine as RewardMachine, task as task
-    from fastrm.problems import Problem as Problem, WaterProblem as WaterProblem, compile as compile
+    from fastrm.problems import (
+        AgendaProblem as AgendaProblem,
+        Problem as Problem,
+        TabularProblem as TabularProblem,
+        WaterProblem as WaterProblem,
+        compile as compile,
+    )
     from fastrm.results import Results as Results, load as load
     from fastrm.schedules import (
         Schedule as Schedule,
@@ -53,6 +62,9 @@ if TYPE_CHECKING:  # for type checkers, which cannot look up names in the table 
         linear as linear,
     )
     from fastrm.worlds import GridMap as GridMap, TableWorld as TableWorld, WaterWorld as WaterWorld
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+    __all__ += ["__version__"]
 
 __version__ = "0.1.0"
 
@@ -69,37 +81,3 @@ class _Checkout:
 
 if not Path(__file__).with_name("kernels").is_dir():  # an installed package holds both
     sys.meta_path.insert(0, _Checkout)
-
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "config": ("LearnerConfig", "Profile"),
-        "errors": (
-            "ConfigError",
-            "FastrmError",
-            "FastrmWarning",
-            "MachineError",
-            "MapError",
-            "MissingExtra",
-            "StoreError",
-        ),
-        "schedules": ("Schedule", "exponential", "harmonic", "linear"),
-        "worlds": ("GridMap", "TableWorld", "WaterWorld"),
-        "machines": ("RewardMachine", "task"),
-        "problems": ("Problem", "WaterProblem", "compile"),
-        "exact": ("Check", "Finding", "Guarantee", "Solution", "check", "guarantee", "lint", "optimal_arps", "solve"),
-        "learners": (
-            "Composition",
-            "HrmFixedPoint",
-            "Run",
-            "compose",
-            "hrm_fixed_point",
-            "register",
-            "train",
-            "train_many",
-        ),
-        "results": ("Results", "load"),
-        "experiments": ("Experiment", "run"),
-    },
-)
-__all__ += ["__version__"]

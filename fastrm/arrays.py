@@ -1,4 +1,4 @@
-"""Arrays laid out for the kernels, and how they are called in annotations."""
+"""Arrays laid out for the kernels, and their type in annotations."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def aligned_full(shape: tuple[int, ...], value: float = 0.0) -> Array:
 
 
 def read_only(array: Array) -> Array:
-    """Return the same array, not to be written through this name.
+    """Return a read-only view of an array.
 
-    Kernels are compiled once for arrays that may be written and once for others; so what they only read is always
-    handed over like this.
+    Kernels are compiled once for writable arrays and once for others; so what they only read is always passed as such
+    a view.
 
     >>> read_only(np.zeros(3)).flags.writeable
     False

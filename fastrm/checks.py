@@ -1,4 +1,4 @@
-"""Checks of what people pass in: each refuses in one line that names the setting and what it must be."""
+"""Checks of arguments: each raises ConfigError with one line that names the setting and what it must be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastrm.errors import ConfigError, did_you_mean, shown
 
 
 def check_number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> None:
-    """Refuse what is not a finite number in a range."""
+    """Raise ConfigError unless `value` is a finite number in [low, high]."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not abs(cast(float, value)) <= 1e300 or not low <= cast(float, value) <= high:
         bounds = f"a number from {low:g} to {high:g}" if math.isfinite(low) else "a finite number"
@@ -22,7 +22,7 @@ def check_number(name: str, value: object, low: float = -math.inf, high: float =
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:
-    """Refuse what is not a whole number in a range."""
+    """Raise ConfigError unless `value` is an integer in [low, high]."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not low <= cast(int, value) <= high:
         text = str(value) if isinstance(value, np.generic) and is_whole else shown(value)
@@ -30,13 +30,13 @@ def check_whole(name: str, value: object, low: int, high: int) -> None:
 
 
 def check_truth(name: str, value: object) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise ConfigError unless `value` is True or False."""
     if not isinstance(value, bool):
         raise ConfigError(f"{name}={shown(value)}: must be True or False")
 
 
 def is_plain(text: str) -> bool:
-    r"""Say whether a text holds no control characters and nothing that cannot be stored as UTF-8.
+    r"""Return whether a text holds no control characters and nothing that cannot be stored as UTF-8.
 
     >>> is_plain("a-b"), is_plain("\x1b[31m"), is_plain("\ud800")
     (True, False, False)
@@ -45,7 +45,7 @@ def is_plain(text: str) -> bool:
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Refuse what is not one of some words, with the nearest of them."""
+    """Raise ConfigError, with the nearest choice, unless `value` is one of the choices."""
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
         near = did_you_mean(value[:60], options) if isinstance(value, str) else ""
@@ -53,7 +53,7 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
 
 
 def check_known(name: str, known: Iterable[str], what: str = "setting") -> None:
-    """Refuse a name that is not one of some, with the nearest of them."""
+    """Raise ConfigError, with the nearest known name, unless `name` is a known one."""
     options = tuple(known)
     if name not in options:
         word = name if isinstance(name, str) and name.isidentifier() and len(name) <= 60 else shown(name)
@@ -61,7 +61,7 @@ def check_known(name: str, known: Iterable[str], what: str = "setting") -> None:
 
 
 def refuse_given(settings: Mapping[str, object], because: str, spell: Callable[[str], str] = str) -> None:
-    """Refuse settings that are not None; `spell` says how messages call a setting."""
+    """Raise ConfigError if a setting is not None; `spell` turns its name into that of the message."""
     for name, value in settings.items():
         if value is not None:
             raise ConfigError(f"{spell(name)} {because}")

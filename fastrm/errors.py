@@ -1,4 +1,4 @@
-"""Every error a user can cause, and how it is worded: what, where, and the cure, in one line."""
+"""Every error that a user can cause, and its words: what, where, and the cure, in one line."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ except ImportError:  # a system without such limits
     resource = None  # type: ignore[assignment]
 
 UNKNOWN_MEMORY = 4 << 30
-"""What to reckon with where the system does not say."""
+"""Bytes assumed where the system does not say."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T", bound="HasBytes")
@@ -101,7 +101,7 @@ class HasBytes(Protocol):
 
 
 def remember(most: int = 64, share: float = 0.05) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Let a function keep its latest results: so many, within a share of the memory.
+    """Let a function keep its latest results: at most `most`, within a share of the memory.
 
     The last one is always kept. The arguments must be hashable.
     """

@@ -50,7 +50,7 @@ class Schedule(str):
         if len(words) != len(names):
             raise ConfigError(f"{shown(text)}: write {form}({_FORMS[form]})")
         numbers = tuple(_number(text, name, word) for name, word in zip(names, words, strict=True))
-        self = super().__new__(cls, f"{form}({', '.join(map(_written, numbers))})")
+        self = super().__new__(cls, f"{form}({', '.join(map(_format, numbers))})")
         self._form, self._numbers = form, numbers
         return self
 
@@ -70,21 +70,21 @@ class Schedule(str):
 
 
 def linear(start: float, end: float, steps: float) -> Schedule:
-    """Return a schedule that goes from `start` to `end` in equal parts within so many steps, and stays there.
+    """Return a schedule that goes from `start` to `end` linearly within `steps` steps, and stays there.
 
     >>> linear(1.0, 0.05, 500_000).at(250_000)
     0.525
     """
-    return _made("linear", start, end, steps)
+    return _build("linear", start, end, steps)
 
 
 def exponential(start: float, end: float, half_life: float) -> Schedule:
-    """Return a schedule that comes half of what is left nearer to `end` in every `half_life` steps.
+    """Return a schedule whose distance to `end` halves every `half_life` steps.
 
     >>> exponential(1.0, 0.0, 10_000).at(20_000)
     0.25
     """
-    return _made("exponential", start, end, half_life)
+    return _build("exponential", start, end, half_life)
 
 
 def harmonic(start: float, scale: float) -> Schedule:
@@ -93,11 +93,11 @@ def harmonic(start: float, scale: float) -> Schedule:
     >>> harmonic(0.5, 100_000).at(100_000)
     0.25
     """
-    return _made("harmonic", start, scale)
+    return _build("harmonic", start, scale)
 
 
 def value_at(setting: float | str, step: int) -> float:
-    """Return the value of a setting at a step: of a number itself.
+    """Return the value of a setting, a number or a schedule, at a step.
 
     >>> value_at(0.1, 5000), value_at("linear(1, 0, 10000)", 5000)
     (0.1, 0.5)
@@ -108,12 +108,12 @@ def value_at(setting: float | str, step: int) -> float:
 
 
 def final(setting: float | str, steps: int) -> float:
-    """Return the value of a setting in the last of so many steps."""
+    """Return the value of a setting in the last of `steps` steps."""
     return value_at(setting, steps - 1)
 
 
 def check_rate(name: str, value: object) -> float | Schedule:
-    """Return a number from 0 to 1, or a schedule of such numbers."""
+    """Return `value`, a number from 0 to 1 or a schedule of such; raise ConfigError unless it is one."""
     if not isinstance(value, str):
         check_number(name, value, 0, 1)
         return value  # type: ignore[return-value]
@@ -123,13 +123,13 @@ def check_rate(name: str, value: object) -> float | Schedule:
         raise ConfigError(f"{name}={problem}") from None
 
 
-def _made(form: str, *numbers: float) -> Schedule:
+def _build(form: str, *numbers: float) -> Schedule:
     for name, number in zip(_FORMS[form].split(", "), numbers, strict=True):
         check_number(name, number)
-    return Schedule(f"{form}({', '.join(_written(float(number)) for number in numbers)})")
+    return Schedule(f"{form}({', '.join(_format(float(number)) for number in numbers)})")
 
 
-def _written(number: float) -> str:
+def _format(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 

@@ -1,4 +1,4 @@
-"""Reading the small text files people write by hand: maps, machines and experiments."""
+"""Reading the small text files that people write: maps, machines and experiments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_toml(path: str | Path, at_most: int = MAX_BYTES) -> dict[str, Any]:
 
 
 def check_path(path: object, error: type[FastrmError]) -> str:
-    """Refuse what cannot be the path of a file; return it as text."""
+    """Return a path as text; raise `error` if no file can have it."""
     if not isinstance(path, str | Path):
         raise error(f"{shown(path)}: not a file name; give a text or a Path")
     if "\0" in str(path) or not str(path):
@@ -60,7 +60,7 @@ def check_path(path: object, error: type[FastrmError]) -> str:
 
 
 def exists(path: str | Path) -> bool:
-    """Say whether there is a file; names too long for one, or that no file can have, name none."""
+    """Return whether a file exists; False for names that no file can have."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -77,7 +77,7 @@ def open_regular(path: str | Path, error: type[FastrmError], wanted: str) -> Bin
 
 
 def decode_text(data: bytes, source: str, error: type[FastrmError]) -> str:
-    """Decode UTF-8 text; refuse what is too large or binary."""
+    """Decode UTF-8 text; raise `error` if it is too large or binary."""
     if len(data) > MAX_BYTES:
         raise error(f"{source}: larger than {MAX_BYTES // 2**20} MiB; give a text file")
     if b"\0" in data:

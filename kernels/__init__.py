@@ -9,10 +9,11 @@ if __name__ != "fastrm.kernels":
 import importlib
 import pkgutil
 
-from fastrm.kernels import _folder, _jit
+from fastrm.kernels._cache import compile_lock
+from fastrm.kernels._jit import house_cache, jit, part
 
-compile_lock, jit, part = _folder.compile_lock, _jit.jit, _jit.part
+__all__ = ["compile_lock", "jit", "part"]
 
-with _jit.house_cache():  # every module of this folder, so that the machine code of none is made anew in each process
+with house_cache():  # import every module here, so that the machine code of each is kept on disk
     for _module in pkgutil.walk_packages(__path__, "fastrm.kernels."):
         importlib.import_module(_module.name)

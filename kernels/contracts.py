@@ -72,11 +72,11 @@ class Setting(NamedTuple):
     reward:  np.ndarray        # float64 [n_e, n_cols]  what is learned from: the machines' rewards, shaped or not
     rule:    Rule              #                        how to learn
     slip:    np.uint64 | None  #                        a move slips when the upper half of a draw is below this;
-                               #                        None, a type of its own, where nothing slips
+                               #                        None, a separate type, where nothing slips
     far:     bool | None       #                        fetch ahead what the next step may need? None where the tables
                                #                        of a run lie in the cache
     actions: tuple | None      #                        how many actions there are, as `rows` says; None for four
-    several: bool | None       #                        are there several starts? None, a type of its own, for one
+    several: bool | None       #                        are there several starts? None, a separate type, for one
 
 
 class Log(NamedTuple):
@@ -93,7 +93,7 @@ class Log(NamedTuple):
 class State(NamedTuple):
     """What runs change on their way; a row per run. All of it is updated."""
 
-    agents: np.ndarray  # AGENT   [n]              where every run stands
+    agents: np.ndarray  # AGENT   [n]              where every run is
     log:    Log         #                          what is recorded of it
     q:      np.ndarray  # float64 [n, ...]         what it has learned, in the layout of the learner's kernel
     own:    Any         #                          what else the learner needs: a NamedTuple of its own, or ()
@@ -110,7 +110,7 @@ class Span(NamedTuple):
 class Sweep(NamedTuple):
     """CRM's own."""
 
-    width: int | None  #                         n_cols; None, a type of its own, where a row is one block
+    width: int | None  #                         n_cols; None, a separate type, where a row is one block
 
 
 class Options(NamedTuple):
@@ -214,7 +214,7 @@ AGENT = np.dtype([
     ("option_return", np.float64),  # HRM: its discounted reward so far
     ("discount",      np.float64),  # HRM: gamma to the number of its steps
 ], align=True)
-"""Where one run stands."""
+"""Where one run is."""
 
 TASK = np.dtype([
     ("first_u",   np.uint64),   # start column

@@ -44,7 +44,7 @@ def packed_move(moves, site, a):
 def draw_start(starts, several, rng0, rng1):
     """Return a start cell, each as likely as the others, and the generator.
 
-    Where there is one, `several` is None, a type of its own: that kernel is compiled without a trace of the others.
+    Where there is one, `several` is None, a separate type: that kernel is compiled without any draw.
     """
     if several is None:
         return np.uint64(starts[0]), rng0, rng1
@@ -91,6 +91,14 @@ def end_episode(me, t, earned, outcome, tasks, log, i):
     me["episodes"] = n + 1
     me["completions"] += np.int64(outcome == SUCCESS)
     me["banked"] += earned
+
+
+@part
+def next_episode(world, lane, e, u, t, earned, rng0, rng1):
+    """Record an episode that ended with event e in machine state u; return what `begin_episode` returns."""
+    i, agents, log = lane[0], lane[1], lane[2]
+    end_episode(agents[i], t, earned, world.setting.tables.outcome[e, u], world.setting.tasks, log, i)
+    return begin_episode(agents[i], world, rng0, rng1)
 
 
 @part

@@ -1,6 +1,6 @@
 """Runs side by side: while one waits for memory, the others compute.
 
-A step of one run is a chain of loads, each waiting for the one before, so a processor that makes one run idles most of
+A step of one run is a chain of loads, each waiting for the one before, so a processor with a single run idles most of
 the time. A learner's `step` is therefore a function from the local variables of a run to their new values, and
 `go_on` calls it for three runs in turn: six would no longer fit in the registers. What a run does and learns is the
 same to the bit, alone or beside others.
@@ -23,9 +23,9 @@ from fastrm.kernels.simd import prefetch
 
 LANES = 3
 
-ALONE = np.uint64(17)  # given as width of a row: runs that keep a processor busy by themselves go one by one
-
 _BLOCK, _LINE, _WIDEST = np.uint64(BLOCK), np.uint64(8), np.uint64(16)
+
+SIDE_BY_SIDE, ALONE = _BLOCK, _WIDEST + np.uint64(1)  # given to `go_on` as the width of a row
 
 
 # fmt: off
@@ -49,7 +49,7 @@ class World(NamedTuple):
 
 @part
 def flatten(setting):
-    """Return a setting as step functions read it: an array that is flattened inside a step costs half the speed.
+    """Return a `World` of a setting: an array that is flattened inside a step costs half the speed.
 
     Sites are written as multiples of `room`, a constant. Knowing this, the compiler makes QRM 5 % faster.
     """
@@ -72,16 +72,16 @@ def flatten(setting):
 
 @part
 def row_width(width):
-    """Return the columns of a row; those of one block are a constant, for which a kernel is compiled by itself."""
+    """Return the columns of a row; None means one block, a constant for which a separate kernel is compiled."""
     return _BLOCK if width is None else np.uint64(width)
 
 
 @part
 def fetch_ahead(world, moves, site, q, first, width):
-    """Ask for what the next step from cell s may need: of every neighbour its moves and its row of `q`.
+    """Prefetch what the next step from `site` may need: of every neighbour its moves and its rows of `q`.
 
-    The rows of a cell begin at ``first + site width``; of long rows only the beginning is asked for. Where the tables
-    of a run lie in the cache, `far` is None, a type of its own: that kernel is compiled without a trace of this.
+    The rows of a cell begin at ``first + site * width``; of long rows only the beginning is fetched. Where the tables
+    of a run fit in the cache, `far` is None, a separate type: that kernel is compiled without any of this.
     """
     if world.setting.far is not None:
         for a in range(count(world.actions)):
@@ -94,13 +94,14 @@ def fetch_ahead(world, moves, site, q, first, width):
 
 @frame
 def go_on(own, enter, step, leave, world, state, span, n_cols):
-    """Go on for a span with every run. `state` is updated.
+    """Advance all runs by `span`, updating `state` in place.
 
-    A learner is four functions: ``own(state, i)`` returns what belongs to run i, ``enter(world, mine)`` its local
-    variables, ``step(world, mine, x)`` their new values, and ``leave(world, mine, x)`` puts them back. Rows of more
-    than sixteen columns keep a processor busy by themselves; such runs go one by one.
+    A learner is four functions: ``own(state, i)`` returns what belongs to run i, its `lane`, of which the first three
+    elements are i, the agents and the log; ``enter(world, lane)`` returns its local variables, ``step(world, lane, x)``
+    their new values, and ``leave(world, lane, x)`` writes them back. Runs go one by one where a row has more than
+    sixteen columns, since such a run keeps a processor busy by itself.
     """
-    i, n = np.int64(0), state.agents.size  # a plain 0 is a type of its own, for which all is compiled once more
+    i, n = np.int64(0), state.agents.size  # a plain 0 has another type, for which all would be compiled once more
     while n_cols <= _WIDEST and i + LANES <= n:
         one, two, three = own(state, i), own(state, i + 1), own(state, i + 2)
         for k in range(span.n_ticks):
@@ -114,11 +115,11 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
                 record(state.agents[j], state.log, span, k, j)
         i += LANES
     while i < n:
-        mine = own(state, i)
+        lane = own(state, i)
         for k in range(span.n_ticks):
-            x = enter(world, mine)
+            x = enter(world, lane)
             for _ in range(span.tick):
-                x = step(world, mine, x)
-            leave(world, mine, x)
+                x = step(world, lane, x)
+            leave(world, lane, x)
             record(state.agents[i], state.log, span, k, i)
         i += 1

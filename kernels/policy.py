@@ -64,7 +64,7 @@ def slide(slip, a, rng0, rng1, actions):
 
     The upper half of one more draw decides whether it goes sideways, as the next or the previous action in the circle
     of all would, the lower half to which side, the next first.
-    Where nothing slips `slip` is None, a type of its own: that kernel is compiled without a trace of this.
+    Where nothing slips `slip` is None, a separate type: that kernel is compiled without any of this.
     """
     if slip is None:
         return a, rng0, rng1

@@ -1,7 +1,7 @@
 """The values of all actions in one place: which are best, and by how much.
 
-A grid has four actions, and for four there are vector operations. Then `actions` is None, a type of its own: the
-kernel is compiled for four and knows no other number. The rows of other worlds are padded with values of minus
+A grid has four actions, and for four there are vector operations. Then `actions` is None, which has a type to itself:
+the kernel is compiled for four and knows no other number. The rows of other worlds are padded with values of minus
 infinity, which are never best, to a multiple of four: `actions` is then a tuple that holds their number once for each
 four of them, so that a kernel is compiled for as many blocks.
 """

@@ -1,9 +1,10 @@
 """The temporal-difference rule, for one value and for whole rows of machine states.
 
-q <- q + alpha (r + gamma max_a' q' - q). For sweeps Q is laid out ``q[run, s, a, column]``: on an event that changes no
-machine state, which is nearly every one, the counterfactual updates of all states are plain vector arithmetic on rows.
-With every state keeping to its own column, the order of the updates does not matter there. Column n_u, a terminal, is
-worth 0 and stays 0.
+    q <- q + alpha (r + gamma max_a' q' - q)
+
+For sweeps Q is laid out ``q[run, s, a, column]``; rows are offsets into the flat array. Nearly every event changes no
+machine state. After such an event each state keeps to its own column, so the order of the counterfactual updates does
+not matter, and they are plain vector arithmetic on rows. Column n_u, a terminal, is worth 0 and stays 0.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import part
-from fastrm.kernels.contracts import BLOCK, TINY
+from fastrm.kernels.contracts import BLOCK, NOTHING, TINY
 from fastrm.kernels.rows import column_best
 from fastrm.kernels.simd import td_block
 
@@ -20,59 +21,50 @@ _BLOCK = np.uint64(BLOCK)
 
 @part
 def normal(value):
-    """Return a value to store: 0 for one so small that it is not a normal number.
+    """Return `value` as it is stored: 0 if it is too small for a normal number.
 
     Values that tend to 0 would otherwise stick at the smallest number there is, cost a hundred cycles at every visit,
-    and differ from 0 for ever.
+    and never equal 0.
     """
     return 0.0 if abs(value) < TINY else value
 
 
 @part
 def td(old, reward, best, alpha, gamma):
-    """Return the updated value."""
+    """Return a value after an update with `best`, the largest value ahead."""
     return normal(old + alpha * (reward + gamma * best - old))
 
 
 @part
 def sweep_quiet(q, row, row_next, n_cols, reward, row_reward, world):
-    """Update a whole row of `q` after an event that keeps every column; rows are offsets into the flat arrays."""
+    """Update a whole row of `q` after an event that changes no machine state."""
     rule, column = world.setting.rule, np.uint64(0)
     while column < n_cols:
-        here, there, paid = row + column, row_next + column, row_reward + column
-        td_block(q, here, there, n_cols, reward, paid, rule.alpha, rule.gamma, world.actions)
+        paid = row_reward + column
+        td_block(q, row + column, row_next + column, n_cols, reward, paid, rule.alpha, rule.gamma, world.actions)
         column += _BLOCK
 
 
 @part
-def update_column(q, row, row_next, n_cols, reward, row_reward, delta, v, world):
-    """Update column v of a row with its own successor."""
-    best = column_best(q, row_next + np.uint64(delta[row_reward + v]), n_cols, world.actions)
+def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, image, narrow, n, world):
+    """Update the columns below n of a row of `q`, one after the other, each with its own successor.
+
+    After an event that narrows (see `episode.narrow_by`), only the columns that event can lead to.
+    """
     rule = world.setting.rule
-    q[row + v] = td(q[row + v], reward[row_reward + v], best, rule.alpha, rule.gamma)
-
-
-@part
-def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, n, world):
-    """Update the columns below n of a row, one after the other, each with its own successor."""
-    for v in range(n):
-        update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), world)
-
-
-@part
-def sweep_kept(q, row, row_next, n_cols, reward, row_reward, delta, image, row_image, n, world):
-    """Like `sweep_ordered`, only for the columns that a row of `image` marks."""
-    for v in range(n):
-        if image[row_image + np.uint64(v)]:
-            update_column(q, row, row_next, n_cols, reward, row_reward, delta, np.uint64(v), world)
+    for k in range(n):
+        v = np.uint64(k)
+        if narrow == NOTHING or image[narrow * n_cols + v]:
+            best = column_best(q, row_next + np.uint64(delta[row_reward + v]), n_cols, world.actions)
+            q[row + v] = td(q[row + v], reward[row_reward + v], best, rule.alpha, rule.gamma)
 
 
 @part
 def sweep_reached(q, row, row_next, n_cols, reward, row_reward, world):
-    """Like `sweep_quiet`, after an event that pays some columns: those are over, and worth nothing afterwards."""
+    """Update a whole row of `q` after an event that pays some columns: those are over, with nothing ahead."""
     rule = world.setting.rule
-    for v in range(n_cols):
-        paid, best = reward[row_reward + np.uint64(v)], 0.0
-        if paid == 0.0:
-            best = column_best(q, row_next + np.uint64(v), n_cols, world.actions)
-        q[row + np.uint64(v)] = td(q[row + np.uint64(v)], paid, best, rule.alpha, rule.gamma)
+    for k in range(n_cols):
+        v = np.uint64(k)
+        paid = reward[row_reward + v]
+        best = column_best(q, row_next + v, n_cols, world.actions) if paid == 0.0 else 0.0
+        q[row + v] = td(q[row + v], paid, best, rule.alpha, rule.gamma)

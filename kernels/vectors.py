@@ -11,7 +11,7 @@ DOUBLE = ir.DoubleType()
 
 
 def doubles(count):
-    """Return the type of a vector of so many doubles."""
+    """Return the type of a vector of `count` doubles."""
     return ir.VectorType(DOUBLE, count)
 
 

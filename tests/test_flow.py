@@ -112,8 +112,7 @@ def imports(path):
 def offered(folder):
     """Return what a package makes public."""
     tree = ast.parse((folder / "__init__.py").read_text()) if (folder / "__init__.py").is_file() else ast.Module([])
-    names = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    return names | {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # of lazy names
+    return {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def folder_of(module):
@@ -194,7 +193,7 @@ def test_colours_are_known_in_one_place():
     for path in [*(ROOT / "fastrm" / "plots").rglob("*.py"), *(ROOT / "fastrm" / "pages").rglob("*.py")]:
         for colour in re.findall(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b", path.read_text()):
             parts = re.findall("..", colour[1:]) if len(colour) == 7 else list(colour[1:])
-            assert path.name == "style.py" or len(set(parts)) == 1, f"{path.name} has the colour {colour}"
+            assert path.name == "palette.py" or len(set(parts)) == 1, f"{path.name} has the colour {colour}"
 
 
 def test_letters_of_objects_are_known_in_one_place():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import ConfigError
 
-from ..console import add_json, add_learner_file, add_quiet, as_json, new_table, print_json
+from ..console import add_json, add_learner_file, add_quiet, as_json, new_table, print_json, writing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,11 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.repeats < 1 or arguments.steps < 10_000:
         raise ConfigError("--repeats must be at least 1 and --steps at least 10000")
     if arguments.out is not None:
-        try:
-            with arguments.out.open("a"):  # better now than after two minutes
-                pass
-        except OSError as problem:
-            raise ConfigError(f"--out {arguments.out}: cannot be written: {problem.strerror or problem}") from None
+        with writing(arguments.out, start="--out "), arguments.out.open("a"):  # better now than after two minutes
+            pass
     from rich.console import Console
 
     from fastrm.results import describe_machine

@@ -1,12 +1,4 @@
-"""Files of the checkout that are not installed: the oracle, and the C loop.
-
-The measurement of the environments behind ``speed``: our vector environment beside Gymnasium's of single ones.
-
-Coupled learning beside CRM on targets in any order: time per step with planning apart, and bytes of a run.
-
-Water world behind ``speed``: linear learners as machines grow, and the vector environment by what it shows.
-
-The measurements behind ``speed``: kernels against C and the oracle, growth with states and cells, two workers.
+"""The measurements behind ``speed``: kernels beside C and the oracle, growth, two workers, environments, Water world.
 
 Compile time is measured apart, in a process without a cache. Ratios compare the best of several repeats that alternate
 between the two sides, so that a busy machine disturbs both alike.
@@ -22,8 +14,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,173 +33,38 @@ from fastrm.problems import MOST_PLANNED, Problem, WaterProblem
 
 from . import c_limit
 
-
-def checkout_file(*names: str) -> Path | None:
-    """Return a file of the checkout that fastrm runs from, None where it is installed or the file is not there.
-
-    Beside an installed package lie files of other packages, and the files looked for are executed. Kernels lie beside
-    the package in a checkout and inside it when installed, which tells the two apart. A link out of the checkout does
-    not count either.
-    """
-    root = Path(__file__).resolve().parents[2]
-    if Path(str(kernels.__file__)).resolve().parent != root / "kernels":
-        return None
-    path = root.joinpath(*names).resolve()
-    return path if path.is_file() and path.is_relative_to(root) else None
-
-
-COUNT = 4096
-
-
-def environments(repeats: int) -> dict[str, Any] | None:
-    """Time random actions in 4 096 environments, both ways; None where gymnasium is missing."""
-    try:
-        from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
-    except ConfigError:
-        return None
-    from gymnasium.vector import SyncVectorEnv
-
-    ours = RewardMachineVectorEnv(COUNT)
-    singles = SyncVectorEnv([lambda: RewardMachineEnv(ours.problem)] * COUNT)
-    actions = np.random.default_rng(0).integers(0, 4, (64, COUNT))
-    best, sync = time_steps(ours, actions, 200, repeats), time_steps(singles, actions, 1, repeats)
-    return {"environments": COUNT, "steps_per_s": best, "vs_sync": best / sync}
-
-
-def time_steps(envs: Any, actions: Array, calls: int, repeats: int) -> float:
-    """Return the most steps a second of some repeats, each of so many calls with rows of actions in turn."""
-    envs.reset(seed=0)
-    envs.step(actions[0])  # may compile
-    best = math.inf
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        for k in range(calls):
-            envs.step(actions[k % len(actions)])
-        best = min(best, time.perf_counter() - begun)
-    return float(calls * actions.shape[1] / best)
-
-
-AGENDA_TARGETS = (2, 4, 8, 10, 12, 16, 32)
-MOST_STATES = 10
-"""Targets of the largest machine with a state for every set of them."""
-
-
-def agenda_problem(targets: int, size: int = 41, seed: int = 0) -> Problem:
-    """Return so many targets in any order on an open map; more than 26 are several objects of a type."""
-    per_type = -(-targets // 26)
-    letters = "abcdefghijklmnopqrstuvwxyz"[: targets // per_type]
-    grid = GridMap.generate("".join(f"{per_type}{x}" for x in letters), size=size, seed=seed)
-    if per_type == 1:
-        return compile(grid, task("{" + ",".join(letters) + "}"))
-    names = " ".join(f"{x}{k}" for x in letters for k in range(1, per_type + 1))
-    return compile(grid, RewardMachine.parse(f"start u0\nsuccess done\nu0 -> done agenda {names} reward 1"))
-
-
-def agenda_row(targets: int, steps: int, repeats: int) -> dict[str, Any]:
-    """Measure both learners with so many targets, CRM only where its machine has at most 1024 states.
-
-    A step is what remains of coupled learning that goes to the nearest target and plans nothing; planning is what plans
-    cost beside it.
-    """
-    problem = agenda_problem(targets)
-    row: dict[str, Any] = {"targets": targets, "crm_ns_per_step": None, "crm_bytes": None}
-    step, _ = _best_of(problem, "coupled", steps, repeats, plan="nearest")
-    whole, batch = _best_of(problem, "coupled", steps, repeats)
-    row |= {
-        "coupled_ns_per_step": step / steps * 1e9,
-        "planning_ns_per_step": max(0.0, whole - step) / steps * 1e9 if targets <= MOST_PLANNED else None,
-        "plans": int(batch.state.own.plans[0]),
-        "coupled_bytes": batch.bytes_per_seed,
-    }
-    if targets <= MOST_STATES:
-        best, batch = _best_of(problem, "crm", max(10_000, steps // 2**targets * 8), repeats)
-        row |= {"crm_ns_per_step": best / batch.steps * 1e9, "crm_bytes": batch.bytes_per_seed}
-    return row
-
-
-def _best_of(problem: Problem, algo: str, steps: int, repeats: int, **settings: Any) -> tuple[float, Batch]:
-    """Return the least seconds of some repeats inside the kernel, and the last batch."""
-    best = float("inf")
-    for _ in range(repeats + 1):  # the first may compile
-        batch = Batch(problem, algo, steps=steps, seeds=[0], optimum=[1.0], **settings)
-        start = time.perf_counter()
-        batch.advance(steps)
-        best = min(best, time.perf_counter() - start)
-    return best, batch
-
-
-WATER_STATES = (1, 3, 6)
-
-
-def water(steps: int, repeats: int) -> dict[str, Any]:
-    """Take all measurements on Water world."""
-    learners = [
-        learner_row(algo, features, states, steps, repeats)
-        for algo, features, states in product(("qrm", "crm"), ("memory", "sight"), WATER_STATES)
-    ]
-    return {"learners": learners, "environments": water_environments(repeats)}
-
-
-def sequence(states: int) -> WaterProblem:
-    """Return a sequence of so many colours, hence machine states, in a generated world of twelve balls."""
-    problem: WaterProblem = compile(WaterWorld.generate(seed=0), task("-".join("abcdef"[:states])))
-    return problem
-
-
-def learner_row(algo: str, features: str, states: int, steps: int, repeats: int) -> dict[str, Any]:
-    """Measure one linear learner with one set of features: one seed, from the first step on."""
-    learner = WaterLearner(sequence(states), algo, steps=steps, features=features, optimum=[1.0])
-    learner.start(seed=0)
-    learner.advance(1000)  # may compile
-    best = float("inf")
-    for _ in range(repeats):
-        learner.start(seed=0)
-        begun = time.perf_counter()
-        learner.advance(steps)
-        best = min(best, time.perf_counter() - begun)
-    return {"algo": algo, "features": features, "states": states, "steps_per_s": steps / best}
-
-
-def water_environments(repeats: int) -> list[dict[str, Any]] | None:
-    """Time random actions in 4 096 environments, one row by kind of observation; None where gymnasium is missing."""
-    try:
-        from fastrm.env import WaterVectorEnv
-    except MissingExtra:
-        return None
-    problem, rows = sequence(3), []
-    actions = np.random.default_rng(0).integers(0, 5, (64, COUNT))
-    for observation in ("states", "numbers"):
-        rate = time_steps(WaterVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
-        rows.append({"observation": observation, "environments": COUNT, "steps_per_s": rate})
-    return rows
-
-
 Figures = dict[str, Any]
 STATES = (1, 2, 4, 8, 16, 32, 64)
 TARGETS = (2, 4, 6, 8, 10)
 SIDES = (41, 201, 1001)
 NAIVE_STEPS = 20_000
+COUNT = 4096
+"""Environments that are stepped at once."""
+AGENDA_TARGETS = (2, 4, 8, 10, 12, 16, 32)
+MOST_STATES = 10
+"""Targets of the largest machine with a state for every set of them."""
+WATER_STATES = (1, 3, 6)
 
 
-def everything(steps: int, repeats: int, say: Callable[[str], None] = lambda _: None) -> Figures:
-    """Take all measurements; `say` hears what is being measured."""
+def everything(steps: int, repeats: int, announce: Callable[[str], None] = lambda _: None) -> Figures:
+    """Take all measurements; `announce` is called with what is measured next."""
     kernels = []
     with tempfile.TemporaryDirectory() as folder:
         library = c_limit.build(Path(folder))
-        say("compiling everything without a cache")
+        announce("compiling everything without a cache")
         compile_s = cold_compile_seconds()
         for algo, kind, side in cases():
-            say(f"{algo} on a {kind} machine, {side} x {side}")
+            announce(f"{algo} on a {kind} machine, {side} x {side}")
             is_small = side == SIDES[0]  # large tables take a while to make
             effort = (steps, repeats) if is_small else (max(10_000, steps // 4), min(repeats, 3))
             kernels.append(kernel_row(algo, kind, side, *effort, library))
-    say("growth with machine states")
+    announce("growth with machine states")
     growth = {
         "machine_states": [states_row(n, steps // 4, repeats) for n in STATES],
         "any_order": [any_order_row(n, steps // 8, repeats) for n in TARGETS],
         "agendas": [agenda_row(n, steps // 4, min(repeats, 3)) for n in AGENDA_TARGETS],
     }
-    say("two workers, environments, and Water world")
+    announce("two workers, environments, and Water world")
     return {
         "kernels": kernels, "growth": growth, "scaling": scaling(steps, repeats), "cold_compile_s": compile_s,
         "vector_environment": environments(repeats), "water": water(steps, min(repeats, 2)),
@@ -227,26 +86,38 @@ def paper_problem(kind: Kind, size: int = 41) -> Problem:
     return compile(GridMap.generate("1a1b1c", size=size), RewardMachine.sequence("a-b-c", kind=kind))
 
 
-def timed(problem: Problem, algo: str, steps: int, seeds: Sequence[int] = (0,)) -> tuple[float, Batch]:
-    """Train some seeds; return the seconds inside the kernel."""
-    batch = Batch(problem, algo, steps=steps, seeds=seeds, optimum=[1.0])
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long `work` takes."""
     start = time.perf_counter()
-    batch.advance(steps)
-    return time.perf_counter() - start, batch
+    work()
+    return time.perf_counter() - start
+
+
+def _advance(
+    problem: Problem, algo: str, steps: int, seeds: Sequence[int] = (0,), **settings: Any
+) -> tuple[float, Batch]:
+    """Train some seeds; return the seconds inside the kernel, and the batch."""
+    batch = Batch(problem, algo, steps=steps, seeds=seeds, optimum=[1.0], **settings)
+    return seconds_of(lambda: batch.advance(steps)), batch
+
+
+def _best_of(repeats: int, problem: Problem, algo: str, steps: int, **settings: Any) -> tuple[float, Batch]:
+    """Return the fewest seconds inside the kernel of some repeats, and a batch."""
+    return min((_advance(problem, algo, steps, **settings) for _ in range(repeats)), key=itemgetter(0))
 
 
 def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, library: Any) -> Figures:
     """Measure one kernel on one kind of machine: one seed, and six, beside C one by one and three in turn."""
     problem = paper_problem(kind, side)
     steps -= steps % 10_000  # the C loop makes whole ticks
-    timed(problem, algo, 10_000)
-    best: dict[str, float] = {}
+    _advance(problem, algo, 10_000)  # may compile
+    best: dict[str, float] = defaultdict(lambda: math.inf)
     for _, (lanes, seeds) in product(range(repeats), ((1, [0]), (3, list(range(6))))):
-        seconds, batch = timed(problem, algo, steps, seeds)
-        _keep_best(best, f"ours {lanes}", seconds / steps / len(seeds))
+        seconds, batch = _advance(problem, algo, steps, seeds)
+        best[f"ours {lanes}"] = min(best[f"ours {lanes}"], seconds / steps / len(seeds))
         if c_limit.has(library, algo):
             seconds, tables = c_limit.run_limit(library, Batch(problem, algo, steps=steps, seeds=seeds), lanes)
-            _keep_best(best, f"C {lanes}", seconds / steps / len(seeds))
+            best[f"C {lanes}"] = min(best[f"C {lanes}"], seconds / steps / len(seeds))
             if any(one.tobytes() != other.tobytes() for one, other in zip(tables, c_limit.learned(batch), strict=True)):
                 raise FastrmError(f"{algo} {kind}: the C loop learned another table, so its speed means nothing")
     naive = naive_rate(problem, algo) if side == SIDES[0] else None
@@ -264,10 +135,6 @@ def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, libra
     }
 
 
-def _keep_best(best: dict[str, float], name: str, seconds: float) -> None:
-    best[name] = min(best.get(name, math.inf), seconds)
-
-
 def naive_rate(problem: Problem, algo: str) -> float | None:
     """Return the steps per second of the oracle, None where the tests are not at hand or do not have it."""
     oracle = checkout_file("tests", "naive.py")
@@ -282,13 +149,11 @@ def naive_rate(problem: Problem, algo: str) -> float | None:
         return None
     learner = naive.LEARNERS[algo](problem.grid.render(), [oracle_spec(m) for m in problem.machines], 0)
     learner.run(NAIVE_STEPS // 10)
-    start = time.perf_counter()
-    learner.run(NAIVE_STEPS)
-    return NAIVE_STEPS / (time.perf_counter() - start)
+    return NAIVE_STEPS / seconds_of(lambda: learner.run(NAIVE_STEPS))
 
 
 def oracle_spec(machine: RewardMachine) -> Figures:
-    """Write a machine in the oracle's form."""
+    """Return a machine in the oracle's form."""
     edges = [(e.source, _tuples(e.guard), e.target, _tuples(e.reward)) for e in machine.edges]
     stages = [] if machine.agenda is None else list(zip(machine.agenda.targets, machine.agenda.needs, strict=True))
     return {
@@ -318,34 +183,80 @@ def _tuples(node: Guard) -> Any:
             return ({"&": "and", "|": "or"}.get(sign, sign), *(_tuples(operand) for operand in operands))
 
 
+def checkout_file(*names: str) -> Path | None:
+    """Return a file of the checkout that fastrm runs from, None where it is installed or the file is not there.
+
+    Beside an installed package lie files of other packages, and the files looked for are executed. Kernels lie beside
+    the package in a checkout and inside it when installed, which tells the two apart. A link out of the checkout does
+    not count either.
+    """
+    root = Path(__file__).resolve().parents[2]
+    if Path(str(kernels.__file__)).resolve().parent != root / "kernels":
+        return None
+    path = root.joinpath(*names).resolve()
+    return path if path.is_file() and path.is_relative_to(root) else None
+
+
 def states_row(states: int, steps: int, repeats: int) -> Figures:
-    """Measure CRM on a sequence of so many targets, 41 x 41."""
+    """Measure CRM on a sequence of `states` targets, 41 x 41."""
     text = "-".join("abc"[i % 3] for i in range(states))
     problem = compile(GridMap.generate("1a1b1c"), RewardMachine.sequence(text))
-    seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
-    return {"states": states, "ns_per_step": seconds / steps * 1e9, "ns_per_update": seconds / steps / states * 1e9}
+    per_step = _best_of(repeats, problem, "crm", steps)[0] / steps * 1e9
+    return {"states": states, "ns_per_step": per_step, "ns_per_update": per_step / states}
 
 
 def any_order_row(targets: int, steps: int, repeats: int) -> Figures:
-    """Measure CRM on so many targets in any order, 41 x 41, numeric: twice the states with every target."""
-    letters = "abcdefghij"[:targets]
+    """Measure CRM on `targets` targets in any order, 41 x 41, numeric: twice the states with every target."""
+    letters, states = "abcdefghij"[:targets], 2**targets
     grid = GridMap.generate("".join(f"1{letter}" for letter in letters))
     start = time.perf_counter()
     problem = compile(grid, task("{" + ",".join(letters) + "}", kind="numeric"))
-    compile_s, states = time.perf_counter() - start, 2**targets
-    seconds = min(timed(problem, "crm", steps)[0] for _ in range(repeats))
-    per_step = seconds / steps * 1e9
+    compile_s = time.perf_counter() - start
+    per_step = _best_of(repeats, problem, "crm", steps)[0] / steps * 1e9
     return {"targets": targets, "states": states, "ns_per_update": per_step / (states - 1), "compile_s": compile_s}
+
+
+def agenda_problem(targets: int, size: int = 41, seed: int = 0) -> Problem:
+    """Return a task of `targets` targets in any order on an open map; more than 26 are several objects of a type."""
+    per_type = -(-targets // 26)
+    letters = "abcdefghijklmnopqrstuvwxyz"[: targets // per_type]
+    grid = GridMap.generate("".join(f"{per_type}{x}" for x in letters), size=size, seed=seed)
+    if per_type == 1:
+        return compile(grid, task("{" + ",".join(letters) + "}"))
+    names = " ".join(f"{x}{k}" for x in letters for k in range(1, per_type + 1))
+    return compile(grid, RewardMachine.parse(f"start u0\nsuccess done\nu0 -> done agenda {names} reward 1"))
+
+
+def agenda_row(targets: int, steps: int, repeats: int) -> Figures:
+    """Measure coupled learning with `targets` targets, and CRM where its machine has at most 1024 states.
+
+    A step is what remains of coupled learning that goes to the nearest target and plans nothing; planning is what plans
+    cost beside it.
+    """
+    problem = agenda_problem(targets)
+    row: Figures = {"targets": targets, "crm_ns_per_step": None, "crm_bytes": None}
+    step, _ = _best_of(repeats + 1, problem, "coupled", steps, plan="nearest")  # the first may compile
+    whole, batch = _best_of(repeats + 1, problem, "coupled", steps)
+    row |= {
+        "coupled_ns_per_step": step / steps * 1e9,
+        "planning_ns_per_step": max(0.0, whole - step) / steps * 1e9 if targets <= MOST_PLANNED else None,
+        "plans": int(batch.state.own.plans[0]),
+        "coupled_bytes": batch.bytes_per_seed,
+    }
+    if targets <= MOST_STATES:
+        best, batch = _best_of(repeats + 1, problem, "crm", max(10_000, steps // 2**targets * 8))
+        row |= {"crm_ns_per_step": best / batch.steps * 1e9, "crm_bytes": batch.bytes_per_seed}
+    return row
 
 
 def scaling(steps: int, repeats: int) -> Figures:
     """Compare two threads that train one seed each with one thread that trains both."""
     problem = paper_problem("boolean")
 
-    def seconds(workers: int) -> float:
+    def train(workers: int) -> float:
         batches = [Batch(problem, "crm", steps=steps, seeds=[seed]) for seed in range(2)]
-        lists = [batches] if workers == 1 else [[batch] for batch in batches]
-        threads = [threading.Thread(target=lambda mine=mine: [b.advance(steps) for b in mine]) for mine in lists]
+        parts = [batches] if workers == 1 else [[batch] for batch in batches]
+        threads = [threading.Thread(target=lambda part=part: [b.advance(steps) for b in part]) for part in parts]
         start = time.perf_counter()
         for thread in threads:
             thread.start()
@@ -353,11 +264,77 @@ def scaling(steps: int, repeats: int) -> Figures:
             thread.join()
         return time.perf_counter() - start
 
-    best = {workers: float("inf") for workers in (1, 2)}
-    for _ in range(repeats):
-        for workers in best:
-            best[workers] = min(best[workers], seconds(workers))
-    return {"workers": [1, 2], "seconds": list(best.values()), "speedup": best[1] / best[2]}
+    one, two = (min(seconds) for seconds in zip(*((train(1), train(2)) for _ in range(repeats)), strict=True))
+    return {"workers": [1, 2], "seconds": [one, two], "speedup": one / two}
+
+
+def environments(repeats: int) -> Figures | None:
+    """Time random actions in 4 096 environments, both ways; None where gymnasium is missing."""
+    try:
+        from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
+    except ConfigError:
+        return None
+    from gymnasium.vector import SyncVectorEnv
+
+    ours = RewardMachineVectorEnv(COUNT)
+    singles = SyncVectorEnv([lambda: RewardMachineEnv(ours.problem)] * COUNT)
+    actions = np.random.default_rng(0).integers(0, 4, (64, COUNT))
+    best, sync = time_steps(ours, actions, 200, repeats), time_steps(singles, actions, 1, repeats)
+    return {"environments": COUNT, "steps_per_s": best, "vs_sync": best / sync}
+
+
+def time_steps(envs: Any, actions: Array, calls: int, repeats: int) -> float:
+    """Return the steps a second of the best repeat, each of `calls` calls with rows of actions in turn."""
+
+    def walk() -> None:
+        for k in range(calls):
+            envs.step(actions[k % len(actions)])
+
+    envs.reset(seed=0)
+    envs.step(actions[0])  # may compile
+    return float(calls * actions.shape[1] / min(seconds_of(walk) for _ in range(repeats)))
+
+
+def water(steps: int, repeats: int) -> Figures:
+    """Measure linear learners on Water world as machines grow, and the vector environment by its observation."""
+    learners = [
+        water_row(algo, features, states, steps, repeats)
+        for algo, features, states in product(("qrm", "crm"), ("memory", "sight"), WATER_STATES)
+    ]
+    return {"learners": learners, "environments": water_environments(repeats)}
+
+
+def water_problem(states: int) -> WaterProblem:
+    """Return a sequence of `states` colours, hence machine states, in a generated world of twelve balls."""
+    problem: WaterProblem = compile(WaterWorld.generate(seed=0), task("-".join("abcdef"[:states])))
+    return problem
+
+
+def water_row(algo: str, features: str, states: int, steps: int, repeats: int) -> Figures:
+    """Measure one linear learner with one set of features: one seed, from the first step on."""
+    learner = WaterLearner(water_problem(states), algo, steps=steps, features=features, optimum=[1.0])
+
+    def train(steps: int) -> float:
+        learner.start(seed=0)
+        return seconds_of(lambda: learner.advance(steps))
+
+    train(1000)  # may compile
+    best = min(train(steps) for _ in range(repeats))
+    return {"algo": algo, "features": features, "states": states, "steps_per_s": steps / best}
+
+
+def water_environments(repeats: int) -> list[Figures] | None:
+    """Time random actions in 4 096 environments, one row by kind of observation; None where gymnasium is missing."""
+    try:
+        from fastrm.env import WaterVectorEnv
+    except MissingExtra:
+        return None
+    problem, rows = water_problem(3), []
+    actions = np.random.default_rng(0).integers(0, 5, (64, COUNT))
+    for observation in ("states", "numbers"):
+        rate = time_steps(WaterVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
+        rows.append({"observation": observation, "environments": COUNT, "steps_per_s": rate})
+    return rows
 
 
 _COLD = """

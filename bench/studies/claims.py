@@ -1,14 +1,7 @@
-"""Claims 1 to 4: who ends with shortest paths.
+"""The fifteen claims of *Numeric Reward Machines*, judged on a result file.
 
-Claims 12 to 14: how alike runs, maps and methods are.
-
-Kendall's W of k maps that rank n methods is 12 S / (k^2 (n^3 - n) - k T), where S is the sum of squared deviations of
-the rank sums from their mean, and T the sum of t^3 - t over all groups of t tied methods. It is 0 where ranks are like
-drawn at random and 1 where all maps rank alike.
-
-Claims 5 to 11 and 15: who learns faster, and where it settles.
-
-The claims of *Numeric Reward Machines*, judged on a result file.
+Claims 1 to 4 are about who ends with shortest paths, 5 to 11 and 15 about who learns faster and where it settles, 12 to
+14 about how alike runs, maps and methods are.
 
 Every claim is broken into *cases*, one yes or no each. A case rests on the seeds of one map, task and method: on the
 median of the steps until the score first reached 0.9 (a run that never does counts as slower than all others), on the
@@ -20,14 +13,20 @@ there say nothing. Claim 6 compares maps of two setups: pairs of them are counte
 the other. `fastrm.bench.studies.claim` has the words of a verdict, and the p-value of a claim. These are corrected by
 Holm's method for the number of claims that a file says something about.
 Reasons come from the exact tools, applied to the maps and machines that are stored in the file.
+
+Claim 13 reports Kendall's W. For k maps that rank n methods it is 12 S / (k^2 (n^3 - n) - k T), where S is the sum of
+squared deviations of the rank sums from their mean, and T the sum of t^3 - t over all groups of t tied methods. It is 0
+where ranks are like drawn at random and 1 where all maps rank alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import wraps
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +42,87 @@ BOOLEAN = ("qrm-bool", "crm-bool", "crm-rs-bool")
 NUMERIC_BOOLEAN = ("qrm-num-bool", "crm-num-bool")
 NUMERIC = ("qrm-num", "crm-num")
 HRM = ("hrm-bool", "hrm-num-bool", "hrm-num")
+SIMILAR = 0.05
+"""Curves at most this far apart, averaged over the run, are called alike: a twentieth of the unit of the score."""
+ALIKE_ORDER = 0.75
+"""Share of pairs of methods in one order that is called alike: half-way from chance to all."""
+FEWEST_RUNS = 4
+"""Fewer runs have no quartiles."""
+CATEGORIES = {
+    "Boolean": ("qrm-bool", "crm-bool", "crm-rs-bool", "hrm-bool"),
+    "numeric-Boolean": tuple(f"{learner}-num-bool" for learner in LEARNERS),
+    "numeric": tuple(f"{learner}-num" for learner in LEARNERS),
+}
+MARGIN = 0.005
+"""Scores closer than this count as equal: the medians of six runs scatter that much."""
+KINDS = {"bool": "Boolean", "rs-bool": "Boolean", "num-bool": "numeric-Boolean", "num": "numeric"}
+NEW_KINDS = ("num-bool", "num")
+
+PATH_CLAIMS = (1, 2, 3, 4)
+"""Claims that runs without a single tick can support; all others are about curves."""
+
+TEXTS = {
+    1: "Boolean and numeric-Boolean agents (QRM, CRM) end with shortest paths in all tasks",
+    2: "numeric finds shortest paths for task a with R = 0, and not for a-b and a-b-c",
+    3: "numeric (QRM, CRM) finds shortest paths for a-b and a-b-c with a large R (the paper's: 10 000, 100 000)",
+    4: "on a map where going to the nearest a first takes 27 steps instead of 26 for a-b, and 40 instead of 32 for "
+    "a-b-c, all HRM methods settle on the longer route",
+    5: "CRM is never slower than QRM",
+    6: "QRM and CRM learn faster on 2a2b2c than on 1a1b1c (in most comparisons of the k-th maps of both setups)",
+    7: "numeric-Boolean beats numeric on 1a1b1c, and on 2a2b2c numeric performs at least as well as numeric-Boolean "
+    "(in most cases of a map)",
+    8: "numeric-Boolean settles slightly below 1.0 for task a on a 2a2b2c map with the distances of the appendix (0.9 "
+    f"to 1.0, and more than {MARGIN} below the other kinds)",
+    9: "differences between methods grow from a to a-b to a-b-c",
+    10: "methods with Boolean machines (crm-rs-bool, hrm-bool) learn slower than all six with the new kinds",
+    11: "knowing the structure speeds up learning: CRM and HRM reach 90 % sooner than QRM with the same machine (a-b "
+    "and a-b-c; task a has no structure)",
+    12: f"the quartile bands over the runs on a map are narrow (mean width over the run at most {SIMILAR}, for every "
+    "task and method)",
+    13: "relative performance is similar on all maps of a setup (in every task at least three quarters of the pairs of "
+    "methods are ordered, by steps to 90 %, as on most other maps)",
+    14: "in task a all methods of one feature category perform similarly (their median scores are at most "
+    f"{SIMILAR} apart, averaged over the run)",
+    15: "HRM-Boolean is faster than CRM-rs-Boolean (in a-b and a-b-c it has 98 % of what it settles at sooner), but "
+    "tends to sub-optimal policies (on 2a2b2c most runs of some task end with a longer route)",
+}
+"""The claims by number."""
+Found = tuple[Sequence[Case], str, str]
+"""Cases, the numbers they rest on, and a reason."""
+NOTHING: Found = ((), "", "")
+Judge = Callable[[Evidence], Claim]
+CLAIMS: dict[int, Judge] = {}
 
 
-def claim_1(ev: Evidence) -> Claim:
+def _claim(number: int, **about: Any) -> Callable[[Callable[[Evidence], Found]], Judge]:
+    """Turn a function that finds the cases of a claim into one that returns the claim; without cases it is bare."""
+
+    def register(find: Callable[[Evidence], Found]) -> Judge:
+        @wraps(find)
+        def judge_one(ev: Evidence) -> Claim:
+            cases, numbers, reason = find(ev)
+            claim = Claim(number=number, text=TEXTS[number], cases=tuple(cases), **about)
+            return replace(claim, numbers=numbers, reason=reason) if cases else claim
+
+        CLAIMS[number] = judge_one
+        return judge_one
+
+    return register
+
+
+def _steps_of_both(
+    ev: Evidence, rows: Iterable[tuple[int, str, str, str]]
+) -> Iterator[tuple[int, str, str, float, float]]:
+    """Yield map, task, the first method, and the median steps to 90 % of both, where both were run."""
+    for g, t, one, two in rows:
+        if ev.has(g, t, one, two):
+            yield g, t, one, ev.steps(g, t, one), ev.steps(g, t, two)
+
+
+@_claim(1, parts=("Boolean", "numeric-Boolean"))
+def claim_1(ev: Evidence) -> Found:
     """Boolean and numeric-Boolean end with shortest paths."""
-    rows = [(g, t, m) for g, t, m in product(ev.maps(), TASKS, BOOLEAN + NUMERIC_BOOLEAN) if ev.has(g, t, m)]
+    rows = ev.ran_on(ev.maps(), TASKS, BOOLEAN + NUMERIC_BOOLEAN)
     cases = [
         Case(ev.name(g), f"{t} {m}", ev.finds_shortest(g, t, m), "Boolean" if m in BOOLEAN else "numeric-Boolean")
         for g, t, m in rows
@@ -56,26 +131,19 @@ def claim_1(ev: Evidence) -> Claim:
     shares = {name: ev.share_shortest(ev.maps(), TASKS, methods) for name, methods in kinds.items()}
     missed = [row for row, case in zip(rows, cases, strict=True) if not case.holds]
     right = sum(ev.verdict(*row) == "shortest" for row in missed)
-    reason = ""
+    reasons = [locked_in(ev, BOOLEAN + NUMERIC_BOOLEAN + HRM[:2])]
     if missed:
-        reason = (
+        reasons.insert(
+            0,
             f"{len(missed)} cases fail; in {right} of them the reward is right, as all optimal policies of the machine "
-            "take shortest paths"
+            "take shortest paths",
         )
-    if locked := locked_in(ev, BOOLEAN + NUMERIC_BOOLEAN + HRM[:2]):
-        reason += f"{'; ' if reason else ''}{locked}"
-    return Claim(
-        number=1,
-        text="Boolean and numeric-Boolean agents (QRM, CRM) end with shortest paths in all tasks",
-        parts=("Boolean", "numeric-Boolean"),
-        cases=tuple(cases),
-        numbers="runs on shortest paths: " + ", ".join(f"{name} {percent(share)}" for name, share in shares.items()),
-        reason=reason,
-    )
+    numbers = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    return cases, f"runs on shortest paths: {numbers}", "; ".join(filter(None, reasons))
 
 
 def locked_in(ev: Evidence, methods: Sequence[str]) -> str:
-    """Say which share of runs each method locks in on a longer route although the reward is right."""
+    """Return the share of each method's runs that are locked in on a longer route although the reward is right."""
     shares = []
     for m in methods:
         counts = [ev.locked(t, m) for t in TASKS]
@@ -85,7 +153,8 @@ def locked_in(ev: Evidence, methods: Sequence[str]) -> str:
     return f"locked in although the reward is right: {', '.join(shares)}" if shares else ""
 
 
-def claim_2(ev: Evidence) -> Claim:
+@_claim(2, parts=("task a", "longer tasks"))
+def claim_2(ev: Evidence) -> Found:
     """Numeric without terminal reward finds shortest paths for one target only."""
     cases, learned, exact = [], 0, 0
     misleads: dict[str, list[bool]] = {}
@@ -105,21 +174,19 @@ def claim_2(ev: Evidence) -> Claim:
                 learned += 1
                 cases.append(Case(ev.name(g), f"{t} {m}", not ev.finds_shortest(g, t, m), "longer tasks"))
     share = ev.share_shortest(ev.maps(), ["a"], [*NUMERIC, "hrm-num"])
-    longer = f"{learned} cases by runs with R = 0, {exact} by the exact tools alone, as R = 0 was not run"
     counts = ", ".join(f"{t} on {sum(maps)} of {len(maps)}" for t, maps in misleads.items())
-    return Claim(
-        number=2,
-        text="numeric finds shortest paths for task a with R = 0, and not for a-b and a-b-c",
-        parts=("task a", "longer tasks"),
-        cases=tuple(cases),
-        numbers=f"task a: {percent(share)} of runs on shortest paths; a-b and a-b-c: {longer}",
-        reason=f"procrastination: with R = 0 the optimum is no shortest path ({counts} maps)" if counts else "",
+    return (
+        cases,
+        f"task a: {percent(share)} of runs on shortest paths; a-b and a-b-c: {learned} cases by runs with R = 0, "
+        f"{exact} by the exact tools alone, as R = 0 was not run",
+        f"procrastination: with R = 0 the optimum is no shortest path ({counts} maps)" if counts else "",
     )
 
 
-def claim_3(ev: Evidence) -> Claim:
+@_claim(3)
+def claim_3(ev: Evidence) -> Found:
     """Numeric with terminal reward finds shortest paths."""
-    rows = [(g, t, m) for g, t, m in product(ev.maps(), TASKS[1:], NUMERIC) if ev.has(g, t, m)]
+    rows = ev.ran_on(ev.maps(), TASKS[1:], NUMERIC)
     cases = [Case(ev.name(g), f"{t} {m}", ev.finds_shortest(g, t, m)) for g, t, m in rows]
     numbers, reasons = [], []
     for t in TASKS[1:]:
@@ -138,62 +205,224 @@ def claim_3(ev: Evidence) -> Claim:
                 f"{t} needs R above R* = {span(list(needed.values()))}, depending on the map; R is above it on "
                 f"{len(enough)} of {len(needed)} maps{found}"
             )
-    return Claim(
-        number=3,
-        text="numeric (QRM, CRM) finds shortest paths for a-b and a-b-c with a large R (the paper's: 10 000, 100 000)",
-        cases=tuple(cases),
-        numbers="; ".join(numbers),
-        reason="; ".join([*reasons, *filter(None, [locked_in(ev, NUMERIC)])]),
-    )
+    return cases, "; ".join(numbers), "; ".join(filter(None, [*reasons, locked_in(ev, NUMERIC)]))
 
 
-def claim_4(ev: Evidence) -> Claim:
+@_claim(4)
+def claim_4(ev: Evidence) -> Found:
     """HRM settles on the nearest objects."""
     cases, longer, took = [], 0, 0
     settled: dict[str, dict[str, list[float]]] = {}
     for g, m in product([*ev.maps(), *ev.maps(APPENDIX)], HRM):
         if not all(ev.has(g, t, m) for t in TASKS):
             continue
-        shortest = tuple(ev.shortest(g, t, m) for t in TASKS)
-        nearest = tuple(ev.nearest_route(g, t) for t in TASKS)
-        as_in_appendix = ev.setups[g] == APPENDIX
-        for k, t in enumerate(TASKS):
-            if as_in_appendix and k:
-                cases.append(Case(ev.name(g), f"{t} {m}", ev.mostly_takes(g, t, m, nearest[k])))
+        for t in TASKS:
+            if ev.setups[g] == APPENDIX and t != TASKS[0]:
+                cases.append(Case(ev.name(g), f"{t} {m}", ev.mostly_takes(g, t, m, ev.nearest_route(g, t))))
                 settled.setdefault(m, {}).setdefault(t, []).append(ev.length(g, t, m))
-            elif shortest[k] < (bound := ev.hrm_length(g, t, m)) < math.inf:
+            elif ev.shortest(g, t, m) < (bound := ev.hrm_length(g, t, m)) < math.inf:
                 longer += 1
                 took += ev.mostly_takes(g, t, m, bound)
     reason = "an option of HRM goes to the object nearest to where it begins, whatever comes after"
     if longer:
         reason += f"; that makes the route longer in {longer} cases on other maps too, of which {took} took it"
-    return Claim(
-        number=4,
-        text="on a map where going to the nearest a first takes 27 steps instead of 26 for a-b, and 40 instead of 32 "
-        "for a-b-c, all HRM methods settle on the longer route",
-        cases=tuple(cases),
-        numbers="median steps on these maps: "
-        + "; ".join(f"{m} " + ", ".join(f"{t} {span(steps)}" for t, steps in by.items()) for m, by in settled.items()),
-        reason=reason,
+    lengths = (f"{m} " + ", ".join(f"{t} {span(steps)}" for t, steps in by.items()) for m, by in settled.items())
+    return cases, f"median steps on these maps: {'; '.join(lengths)}", reason
+
+
+@_claim(5)
+def claim_5(ev: Evidence) -> Found:
+    """CRM is never slower than QRM."""
+    cases, ratios, ties = [], [], 0
+    rows = product(ev.maps(), TASKS, ("num-bool", "num", "bool"))
+    for g, t, m, crm, qrm in _steps_of_both(ev, ((g, t, f"crm-{kind}", f"qrm-{kind}") for g, t, kind in rows)):
+        if math.isinf(qrm) and math.isinf(crm):
+            continue
+        cases.append(Case(ev.name(g), f"{t} {m.removeprefix('crm-')}", crm <= qrm))
+        ties += crm == qrm
+        ratios.append(ratio(crm, qrm))
+    if not cases:
+        return NOTHING
+    return (
+        cases, f"CRM needs {middle(ratios)} of QRM's steps to 90 % in the median case; {ties} cases are ties", "",
+    )  # fmt: skip
+
+
+@_claim(6, unit="pairs of maps", needs="most", parts=("Boolean", "numeric-Boolean", "numeric"))
+def claim_6(ev: Evidence) -> Found:
+    """Two objects of a type are learned faster than one."""
+    rows = [(kind, f"{learner}-{kind}", t) for kind, learner, t in product(KINDS, ("qrm", "crm"), TASKS)]
+    cases = [
+        Case(f"{ev.name(one)}, {ev.name(two)}", f"{t} {m}", fast < slow, KINDS[kind])
+        for (one, two), (kind, m, t) in product(zip(ev.maps(ONE), ev.maps(TWO), strict=False), rows)
+        if ev.has(one, t, m) and ev.has(two, t, m)
+        and (slow := ev.steps(one, t, m)) != (fast := ev.steps(two, t, m))
+    ]  # fmt: skip
+    numbers: dict[str, list[str]] = {}
+    for _, m, t in rows:
+        pooled = [[g for g in ev.maps(setup) if ev.has(g, t, m)] for setup in (ONE, TWO)]
+        if all(pooled):
+            first, second = (ev.steps_of_maps(grids, t, m) for grids in pooled)
+            gap, (low, high) = float(second.mean() - first.mean()), interval_of_gap(second, first)
+            numbers.setdefault(m, []).append(f"{t} {gap / 1000:+.0f} [{low / 1000:+.0f}, {high / 1000:+.0f}]")
+    return (
+        cases,
+        "thousand steps to 90 % (restricted means) on 2a2b2c minus those on 1a1b1c, intervals over maps: "
+        + "; ".join(f"{m} {', '.join(gaps)}" for m, gaps in numbers.items()),
+        _routes(ev),
     )
 
 
-PATH_CLAIMS = (claim_1, claim_2, claim_3, claim_4)
+def _routes(ev: Evidence) -> str:
+    """Return how routes differ between the setups."""
+    task = TASKS[-1]
+    ran = {setup: ev.ran_on(ev.maps(setup), [task], ev.labels[:1]) for setup in (ONE, TWO)}
+    if not all(ran.values()):
+        return ""
+    one, two = (float(np.median([ev.shortest(*row) for row in ran[setup]])) for setup in (ONE, TWO))
+    longer = sum(ev.nearest_route(g, task) > ev.shortest(g, task, m) for g, _, m in ran[TWO])
+    return (
+        f"the shortest a-b-c route of the median map has {two:.0f} steps on 2a2b2c and {one:.0f} on 1a1b1c, but on "
+        f"{longer} of {len(ran[TWO])} maps of 2a2b2c it does not lead from nearest object to nearest object"
+    )
 
-SIMILAR = 0.05
-"""Curves at most this far apart, averaged over the run, are called alike: a twentieth of the unit of the score."""
-ALIKE_ORDER = 0.75
-"""Share of pairs of methods in one order that is called alike: half-way from chance to all."""
-FEWEST_RUNS = 4
-"""Fewer runs have no quartiles."""
-CATEGORIES = {
-    "Boolean": ("qrm-bool", "crm-bool", "crm-rs-bool", "hrm-bool"),
-    "numeric-Boolean": tuple(f"{learner}-num-bool" for learner in LEARNERS),
-    "numeric": tuple(f"{learner}-num" for learner in LEARNERS),
-}
+
+@_claim(7, needs="most", parts=(ONE, TWO))
+def claim_7(ev: Evidence) -> Found:
+    """Numeric-Boolean beats numeric with one object of a type; with two, numeric is at least as fast."""
+    cases, ties = [], dict.fromkeys((ONE, TWO), 0)
+    as_claimed: dict[str, dict[str, list[bool]]] = {}
+    rows = ((g, t, f"{learner}-num", f"{learner}-num-bool")
+            for g, t, learner in product(ev.maps(ONE, TWO), TASKS, LEARNERS))  # fmt: skip
+    for g, t, m, numeric, numeric_boolean in _steps_of_both(ev, rows):
+        setup, learner, is_tie = ev.setups[g], m.removesuffix("-num"), numeric_boolean == numeric
+        if is_tie and math.isinf(numeric):
+            continue
+        ties[setup] += is_tie
+        if is_tie and setup == ONE:
+            continue
+        holds = numeric_boolean < numeric if setup == ONE else numeric <= numeric_boolean
+        cases.append(Case(ev.name(g), f"{t} {learner}", holds, setup))
+        as_claimed.setdefault(setup, {}).setdefault(learner.upper(), []).append(holds)
+    numbers = "; ".join(
+        f"{setup} " + ", ".join(f"{learner} {sum(held)} of {len(held)}" for learner, held in by.items())
+        for setup, by in as_claimed.items()
+    )
+    reason = ""
+    if TWO in as_claimed:
+        nearest, either = (
+            percent(float(np.mean([ev.share_closer(g, closer) for g in ev.maps(TWO)]))) for closer in ("nearest", "any")
+        )
+        reason = (
+            f"closer means {ev.plan.experiment.get('closer')} here: on 2a2b2c {nearest} of all moves lead closer to "
+            f"the nearest a, {either} to any a"
+        )
+    ties_left_out = f"ties: {ties[ONE]} on 1a1b1c left out, {ties[TWO]} on 2a2b2c count for the claim"
+    return cases, f"cases that are as claimed: {numbers}; {ties_left_out}", reason
 
 
-def claim_12(ev: Evidence) -> Claim:
+@_claim(8)
+def claim_8(ev: Evidence) -> Found:
+    """Numeric-Boolean settles below the optimum where several objects of a type are near."""
+    cases, scores, gaps, own = [], [], [], []
+    for g, learner in product(ev.maps(APPENDIX), LEARNERS):
+        m = f"{learner}-num-bool"
+        others = ev.ran_on([g], ["a"], [f"{learner}-{kind}" for kind in ("bool", "rs-bool", "num")])
+        if not others or not ev.has(g, "a", m):
+            continue
+        score = ev.score(g, "a", m)
+        gap = score - min(ev.score(*other) for other in others)
+        cases.append(Case(ev.name(g), m, 0.9 <= score < 1.0 and gap < -MARGIN))
+        scores.append(score)
+        gaps.append(gap)
+        if (known := ev.own_optimum(g, "a", m)) is not None:
+            own.append(known)
+    if not cases:
+        return NOTHING
+    return (
+        cases,
+        f"settled scores {span(scores, 3)}; minus the lowest of the other kinds on the same map {span(gaps, 3)}",
+        f"the optimal policy of the numeric-Boolean machine itself scores {span(own, 3)}" if own else "",
+    )
+
+
+@_claim(9)
+def claim_9(ev: Evidence) -> Found:
+    """Differences grow with the task."""
+    cases, spreads = [], []
+    for g in ev.maps(ONE, TWO):
+        methods = [m for m in ev.labels if all(ev.has(g, t, m) for t in TASKS)]
+        if len(methods) < 2:
+            continue
+        spread = [_spread([ev.steps(g, t, m) for m in methods]) for t in TASKS]
+        spreads.append(spread)
+        for k in (1, 2):
+            if spread[k] != spread[k - 1]:
+                cases.append(Case(ev.name(g), f"{TASKS[k - 1]} to {TASKS[k]}", spread[k] > spread[k - 1]))
+    if not cases:
+        return NOTHING
+    medians = ", ".join(f"{t} {number(s)}" for t, s in zip(TASKS, np.median(spreads, axis=0), strict=True))
+    never = ", ".join(f"{t} {sum(math.isinf(s[k]) for s in spreads)}" for k, t in enumerate(TASKS))
+    return (
+        cases,
+        f"steps to 90 % between fastest and slowest method on the median map: {medians}; maps where some method never "
+        f"gets there, of {len(spreads)}: {never}",
+        "",
+    )
+
+
+def _spread(steps: Sequence[float]) -> float:
+    """Return how many steps lie between the fastest and the slowest, infinite where one never gets there."""
+    return math.inf if math.isinf(max(steps)) else max(steps) - min(steps)
+
+
+@_claim(10, parts=tuple(f"{m} against {KINDS[kind]}" for m, kind in product(("crm-rs-bool", "hrm-bool"), NEW_KINDS)))
+def claim_10(ev: Evidence) -> Found:
+    """Methods with Boolean machines are slower than all with the new kinds."""
+    cases: list[Case] = []
+    ratios: dict[str, dict[str, list[float]]] = {}
+    slow, misled = 0, 0
+    for boolean, kind in product(("crm-rs-bool", "hrm-bool"), NEW_KINDS):
+        rows = ((g, t, f"{learner}-{kind}", boolean)
+                for learner, t, g in product(LEARNERS, TASKS, ev.maps(ONE, TWO)))  # fmt: skip
+        for g, t, m, new, old in _steps_of_both(ev, rows):
+            if new == old:
+                continue
+            cases.append(Case(ev.name(g), f"{t} {m}", new < old, f"{boolean} against {KINDS[kind]}"))
+            ratios.setdefault(boolean, {}).setdefault(m, []).append(ratio(new, old))
+            if new > old:
+                slow += 1
+                misled += ev.verdict(g, t, m) != "shortest"
+    shares = (
+        f"as a share of {boolean}'s: " + ", ".join(f"{m} {middle(values)}" for m, values in by.items())
+        for boolean, by in ratios.items()
+    )
+    return (
+        cases,
+        f"steps to 90 %, median case, {'; '.join(shares)}",
+        f"{slow} cases fail; in {misled} of them the machine's optimum is no shortest path" if slow else "",
+    )
+
+
+@_claim(11, parts=tuple(f"{learner.upper()} {KINDS[kind]}" for learner, kind in product(("crm", "hrm"), NEW_KINDS)))
+def claim_11(ev: Evidence) -> Found:
+    """Knowing the structure of the machine speeds up CRM and HRM."""
+    cases, ties = [], 0
+    ratios: dict[str, list[float]] = {}
+    for learner, kind in product(("crm", "hrm"), ("bool", *NEW_KINDS)):
+        rows = ((g, t, f"{learner}-{kind}", f"qrm-{kind}") for t, g in product(TASKS[1:], ev.maps(ONE, TWO)))
+        for g, t, m, knows, does_not in _steps_of_both(ev, rows):
+            if knows == does_not:
+                ties += 1
+                continue
+            cases.append(Case(ev.name(g), f"{t} {m}", knows < does_not, f"{learner.upper()} {KINDS[kind]}"))
+            ratios.setdefault(f"{m} {t}", []).append(ratio(knows, does_not))
+    shares = ", ".join(f"{name} {middle(values)}" for name, values in ratios.items())
+    return cases, f"steps to 90 % as a share of QRM's, median map: {shares}; {ties} ties left out", ""
+
+
+@_claim(12)
+def claim_12(ev: Evidence) -> Found:
     """Runs on one map hardly differ."""
     cases = []
     widths: dict[str, list[float]] = {}
@@ -202,20 +431,15 @@ def claim_12(ev: Evidence) -> Claim:
             width = ev.mean_gap(ev.quartiles(g, t, m))
             cases.append(Case(ev.name(g), f"{t} {m}", width <= SIMILAR))
             widths.setdefault(m, []).append(width)
-    every = [width for mine in widths.values() for width in mine]
-    return Claim(
-        number=12,
-        text="the quartile bands over the runs on a map are narrow (mean width over the run at most "
-        f"{SIMILAR}, for every task and method)",
-        cases=tuple(cases),
-        numbers=f"mean width {np.mean(every):.3f}, widest {max(every):.3f}; by method: "
-        + ", ".join(f"{m} {np.mean(mine):.3f}" for m, mine in widths.items())
-        if every
-        else "",
-    )
+    if not cases:
+        return NOTHING
+    every = [width for some in widths.values() for width in some]
+    by_method = ", ".join(f"{m} {np.mean(some):.3f}" for m, some in widths.items())
+    return cases, f"mean width {np.mean(every):.3f}, widest {max(every):.3f}; by method: {by_method}", ""
 
 
-def claim_13(ev: Evidence) -> Claim:
+@_claim(13, parts=(ONE, TWO))
+def claim_13(ev: Evidence) -> Found:
     """Maps of a setup rank the methods alike."""
     cases, found = [], []
     for setup, t in product((ONE, TWO), TASKS):
@@ -227,31 +451,21 @@ def claim_13(ev: Evidence) -> Claim:
         agreement = _agreement(steps)
         cases += [Case(ev.name(g), t, bool(share >= ALIKE_ORDER), setup)
                   for g, share in zip(grids, agreement, strict=True) if not math.isnan(share)]  # fmt: skip
-        mean = f"{np.nanmean(agreement):.0%}".replace("%", " %") if not np.isnan(agreement).all() else "-"
+        mean = "-" if np.isnan(agreement).all() else percent(float(np.nanmean(agreement)))
         found.append(f"{setup} {t} W {kendall_w(steps):.2f}, {mean} of pairs")
-    return Claim(
-        number=13,
-        text="relative performance is similar on all maps of a setup (in every task at least three quarters of the "
-        "pairs of methods are ordered, by steps to 90 %, as on most other maps)",
-        parts=(ONE, TWO),
-        cases=tuple(cases),
-        numbers="Kendall's W, and pairs ordered as on most other maps: " + "; ".join(found),
-    )
+    return cases, f"Kendall's W, and pairs ordered as on most other maps: {'; '.join(found)}", ""
 
 
 def _agreement(steps: Array) -> Array:
     """Return, for steps [map, method], which share of pairs each map orders as most others do; ties are left out."""
-    order = np.sign(np.subtract(*_pairs(_ranks(steps))))
+    ranks = _ranks(steps)
+    one, two = np.triu_indices(ranks.shape[1], 1)
+    order = np.sign(ranks[:, one] - ranks[:, two])
     others = np.sign(order.sum(axis=0) - order)
-    told = (order != 0) & (others != 0)
+    ordered = (order != 0) & (others != 0)
     with np.errstate(invalid="ignore"):
-        shares: Array = ((order == others) & told).sum(axis=1) / told.sum(axis=1)
+        shares: Array = ((order == others) & ordered).sum(axis=1) / ordered.sum(axis=1)
     return shares
-
-
-def _pairs(values: Array) -> tuple[Array, Array]:
-    one, two = np.triu_indices(values.shape[1], 1)
-    return values[:, one], values[:, two]
 
 
 def _ranks(values: Array) -> Array:
@@ -277,299 +491,56 @@ def kendall_w(values: Array) -> float:
     return 12 * squares / whole if whole else math.nan
 
 
-def claim_14(ev: Evidence) -> Claim:
+@_claim(14, parts=tuple(CATEGORIES))
+def claim_14(ev: Evidence) -> Found:
     """With one target, methods of one category are alike."""
     cases = []
     gaps: dict[str, list[float]] = {}
     times: dict[str, list[float]] = {}
     for (category, methods), g in product(CATEGORIES.items(), ev.maps(ONE, TWO)):
-        ran = [m for m in methods if ev.has(g, "a", m)]
+        ran = ev.ran_on([g], ["a"], methods)
         if len(ran) < 2:
             continue
-        gap = ev.mean_gap(np.array([ev.quartiles(g, "a", m)[1] for m in ran]))
+        gap = ev.mean_gap(np.array([ev.quartiles(*row)[1] for row in ran]))
         cases.append(Case(ev.name(g), category, gap <= SIMILAR, category))
         gaps.setdefault(category, []).append(gap)
-        steps = [ev.steps(g, "a", m) for m in ran]
-        times.setdefault(category, []).append(max(steps) - min(steps) if max(steps) < math.inf else math.inf)
-    return Claim(
-        number=14,
-        text="in task a all methods of one feature category perform similarly (their median scores are at most "
-        f"{SIMILAR} apart, averaged over the run)",
-        parts=tuple(CATEGORIES),
-        cases=tuple(cases),
-        numbers="mean gap of the scores, and steps to 90 % between fastest and slowest on the median map: "
-        + "; ".join(
-            f"{category} {np.mean(found):.3f}, {number(float(np.median(times[category])))}"
-            for category, found in gaps.items()
-        ),
-    )
-
-
-LIKENESS_CLAIMS = (claim_12, claim_13, claim_14)
-
-MARGIN = 0.005
-"""Scores closer than this are not told apart: the medians of six runs scatter that much."""
-KINDS = {"bool": "Boolean", "rs-bool": "Boolean", "num-bool": "numeric-Boolean", "num": "numeric"}
-NEW_KINDS = ("num-bool", "num")
-
-
-def claim_5(ev: Evidence) -> Claim:
-    """CRM is never slower than QRM."""
-    cases, ratios, ties = [], [], 0
-    for g, t, kind in product(ev.maps(), TASKS, ("num-bool", "num", "bool")):
-        if ev.has(g, t, f"qrm-{kind}", f"crm-{kind}"):
-            qrm, crm = ev.steps(g, t, f"qrm-{kind}"), ev.steps(g, t, f"crm-{kind}")
-            if math.isinf(qrm) and math.isinf(crm):
-                continue
-            cases.append(Case(ev.name(g), f"{t} {kind}", crm <= qrm))
-            ties += crm == qrm
-            ratios.append(ratio(crm, qrm))
-    return Claim(
-        number=5,
-        text="CRM is never slower than QRM",
-        cases=tuple(cases),
-        numbers=f"CRM needs {middle(ratios)} of QRM's steps to 90 % in the median case; {ties} cases are ties"
-        if cases
-        else "",
-    )
-
-
-def claim_6(ev: Evidence) -> Claim:
-    """Two objects of a type are learned faster than one."""
-    cases = []
-    for one, two in zip(ev.maps(ONE), ev.maps(TWO), strict=False):
-        for kind, learner, t in product(KINDS, ("qrm", "crm"), TASKS):
-            m = f"{learner}-{kind}"
-            if (
-                ev.has(one, t, m)
-                and ev.has(two, t, m)
-                and (slow := ev.steps(one, t, m)) != (fast := ev.steps(two, t, m))
-            ):
-                cases.append(Case(f"{ev.name(one)}, {ev.name(two)}", f"{t} {m}", fast < slow, KINDS[kind]))
-    numbers: dict[str, list[str]] = {}
-    for kind, learner, t in product(KINDS, ("qrm", "crm"), TASKS):
-        m = f"{learner}-{kind}"
-        pooled = [[g for g in ev.maps(setup) if ev.has(g, t, m)] for setup in (ONE, TWO)]
-        if all(pooled):
-            first, second = (ev.steps_of_maps(grids, t, m) for grids in pooled)
-            gap, (low, high) = float(second.mean() - first.mean()), interval_of_gap(second, first)
-            numbers.setdefault(m, []).append(f"{t} {gap / 1000:+.0f} [{low / 1000:+.0f}, {high / 1000:+.0f}]")
-    return Claim(
-        number=6,
-        text="QRM and CRM learn faster on 2a2b2c than on 1a1b1c (in most comparisons of the k-th maps of both setups)",
-        unit="pairs of maps",
-        needs="most",
-        parts=("Boolean", "numeric-Boolean", "numeric"),
-        cases=tuple(cases),
-        numbers="thousand steps to 90 % (restricted means) on 2a2b2c minus those on 1a1b1c, intervals over maps: "
-        + "; ".join(f"{m} {', '.join(s)}" for m, s in numbers.items()),
-        reason=_routes(ev),
-    )
-
-
-def _routes(ev: Evidence) -> str:
-    """Say how routes differ between the setups."""
-    task = TASKS[-1]
-    ran = {setup: [(g, m) for g in ev.maps(setup) for m in ev.labels[:1] if ev.has(g, task, m)]
-           for setup in (ONE, TWO)}  # fmt: skip
-    if not all(ran.values()):
-        return ""
-    one, two = (float(np.median([ev.shortest(g, task, m) for g, m in ran[setup]])) for setup in (ONE, TWO))
-    longer = sum(ev.nearest_route(g, task) > ev.shortest(g, task, m) for g, m in ran[TWO])
+        times.setdefault(category, []).append(_spread([ev.steps(*row) for row in ran]))
+    found = (f"{name} {np.mean(gap):.3f}, {number(float(np.median(times[name])))}" for name, gap in gaps.items())
     return (
-        f"the shortest a-b-c route of the median map has {two:.0f} steps on 2a2b2c and {one:.0f} on 1a1b1c, but on "
-        f"{longer} of {len(ran[TWO])} maps of 2a2b2c it does not lead from nearest object to nearest object"
+        cases,
+        f"mean gap of the scores, and steps to 90 % between fastest and slowest on the median map: {'; '.join(found)}",
+        "",
     )
 
 
-def claim_7(ev: Evidence) -> Claim:
-    """Numeric-Boolean beats numeric with one object of a type; with two, numeric is at least as fast."""
-    cases, ties = [], dict.fromkeys((ONE, TWO), 0)
-    as_claimed: dict[tuple[str, str], list[bool]] = {}
-    for g, t, learner in product(ev.maps(ONE, TWO), TASKS, LEARNERS):
-        if not ev.has(g, t, f"{learner}-num-bool", f"{learner}-num"):
-            continue
-        numeric_boolean, numeric = ev.steps(g, t, f"{learner}-num-bool"), ev.steps(g, t, f"{learner}-num")
-        setup, is_tie = ev.setups[g], numeric_boolean == numeric
-        if is_tie and math.isinf(numeric):
-            continue
-        ties[setup] += is_tie
-        if is_tie and setup == ONE:
-            continue
-        holds = numeric_boolean < numeric if setup == ONE else numeric <= numeric_boolean
-        cases.append(Case(ev.name(g), f"{t} {learner}", holds, setup))
-        as_claimed.setdefault((setup, learner), []).append(holds)
-    numbers = "; ".join(
-        f"{setup} " + ", ".join(f"{learner.upper()} {sum(held)} of {len(held)}"
-                                for (where, learner), held in as_claimed.items() if where == setup)
-        for setup in dict.fromkeys(setup for setup, _ in as_claimed)
-    )  # fmt: skip
-    reason = ""
-    if two := [g for g in ev.maps(TWO) if any(case.part == TWO for case in cases)]:
-        nearest, either = (
-            percent(float(np.mean([ev.share_closer(g, closer) for g in two]))) for closer in ("nearest", "any")
-        )
-        reason = (
-            f"closer means {ev.plan.experiment.get('closer')} here: on 2a2b2c {nearest} of all moves lead closer to "
-            f"the nearest a, {either} to any a"
-        )
-    return Claim(
-        number=7,
-        text="numeric-Boolean beats numeric on 1a1b1c, and on 2a2b2c numeric performs at least as well as "
-        "numeric-Boolean (in most cases of a map)",
-        needs="most",
-        parts=(ONE, TWO),
-        cases=tuple(cases),
-        numbers=f"cases that are as claimed: {numbers}; ties: {ties[ONE]} on 1a1b1c left out, {ties[TWO]} on 2a2b2c "
-        "count for the claim",
-        reason=reason,
-    )
-
-
-def claim_8(ev: Evidence) -> Claim:
-    """Numeric-Boolean settles below the optimum where several objects of a type are near."""
-    cases, scores, gaps, own = [], [], [], []
-    for g, learner in product(ev.maps(APPENDIX), LEARNERS):
-        m, others = f"{learner}-num-bool", [o for o in (f"{learner}-bool", f"{learner}-rs-bool", f"{learner}-num")
-                                            if ev.has(g, "a", o)]  # fmt: skip
-        if not others or not ev.has(g, "a", m):
-            continue
-        score = ev.score(g, "a", m)
-        gap = score - min(ev.score(g, "a", other) for other in others)
-        cases.append(Case(ev.name(g), m, 0.9 <= score < 1.0 and gap < -MARGIN))
-        scores.append(score)
-        gaps.append(gap)
-        if (known := ev.own_optimum(g, "a", m)) is not None:
-            own.append(known)
-    return Claim(
-        number=8,
-        text="numeric-Boolean settles slightly below 1.0 for task a on a 2a2b2c map with the distances of the appendix "
-        f"(0.9 to 1.0, and more than {MARGIN} below the other kinds)",
-        cases=tuple(cases),
-        numbers=f"settled scores {span(scores, 3)}; minus the lowest of the other kinds on the same map {span(gaps, 3)}"
-        if cases
-        else "",
-        reason=f"the optimal policy of the numeric-Boolean machine itself scores {span(own, 3)}" if own else "",
-    )
-
-
-def claim_9(ev: Evidence) -> Claim:
-    """Differences grow with the task."""
-    cases, spreads = [], []
-    for g in ev.maps(ONE, TWO):
-        methods = [m for m in ev.labels if all(ev.has(g, t, m) for t in TASKS)]
-        if len(methods) < 2:
-            continue
-        steps = [[ev.steps(g, t, m) for m in methods] for t in TASKS]
-        spread = [math.inf if math.isinf(max(row)) else max(row) - min(row) for row in steps]
-        spreads.append(spread)
-        for k in (1, 2):
-            if spread[k] != spread[k - 1]:
-                cases.append(Case(ev.name(g), f"{TASKS[k - 1]} to {TASKS[k]}", spread[k] > spread[k - 1]))
-    numbers = ""
-    if spreads:
-        medians = ", ".join(f"{t} {number(s)}" for t, s in zip(TASKS, np.median(spreads, axis=0), strict=True))
-        never = ", ".join(f"{t} {sum(math.isinf(s[k]) for s in spreads)}" for k, t in enumerate(TASKS))
-        numbers = (
-            f"steps to 90 % between fastest and slowest method on the median map: {medians}; maps where some method "
-            f"never gets there, of {len(spreads)}: {never}"
-        )
-    return Claim(
-        number=9, text="differences between methods grow from a to a-b to a-b-c", cases=tuple(cases), numbers=numbers
-    )
-
-
-def claim_10(ev: Evidence) -> Claim:
-    """Methods with Boolean machines are slower than all with the new kinds."""
-    cases: list[Case] = []
-    ratios: dict[str, dict[str, list[float]]] = {}
-    slow, misled = 0, 0
-    for boolean, kind, learner, t, g in product(
-        ("crm-rs-bool", "hrm-bool"), NEW_KINDS, LEARNERS, TASKS, ev.maps(ONE, TWO)
-    ):
-        m = f"{learner}-{kind}"
-        if not ev.has(g, t, m, boolean) or (new := ev.steps(g, t, m)) == (old := ev.steps(g, t, boolean)):
-            continue
-        cases.append(Case(ev.name(g), f"{t} {m}", new < old, f"{boolean} against {KINDS[kind]}"))
-        ratios.setdefault(boolean, {}).setdefault(m, []).append(ratio(new, old))
-        if new > old:
-            slow += 1
-            misled += ev.verdict(g, t, m) != "shortest"
-    return Claim(
-        number=10,
-        text="methods with Boolean machines (crm-rs-bool, hrm-bool) learn slower than all six with the new kinds",
-        parts=tuple(f"{m} against {KINDS[kind]}" for m, kind in product(("crm-rs-bool", "hrm-bool"), NEW_KINDS)),
-        cases=tuple(cases),
-        numbers="steps to 90 %, median case, "
-        + "; ".join(
-            f"as a share of {boolean}'s: " + ", ".join(f"{m} {middle(values)}" for m, values in by.items())
-            for boolean, by in ratios.items()
-        ),
-        reason=f"{slow} cases fail; in {misled} of them the machine's optimum is no shortest path" if slow else "",
-    )
-
-
-def claim_11(ev: Evidence) -> Claim:
-    """Knowing the structure of the machine speeds up CRM and HRM."""
-    cases, ties = [], 0
-    ratios: dict[str, list[float]] = {}
-    for learner, kind, t, g in product(("crm", "hrm"), ("bool", *NEW_KINDS), TASKS[1:], ev.maps(ONE, TWO)):
-        m, plain = f"{learner}-{kind}", f"qrm-{kind}"
-        if not ev.has(g, t, m, plain):
-            continue
-        knows, does_not = ev.steps(g, t, m), ev.steps(g, t, plain)
-        if knows == does_not:
-            ties += 1
-            continue
-        cases.append(Case(ev.name(g), f"{t} {m}", knows < does_not, f"{learner.upper()} {KINDS[kind]}"))
-        ratios.setdefault(f"{m} {t}", []).append(ratio(knows, does_not))
-    return Claim(
-        number=11,
-        text="knowing the structure speeds up learning: CRM and HRM reach 90 % sooner than QRM with the same machine "
-        "(a-b and a-b-c; task a has no structure)",
-        parts=tuple(f"{learner.upper()} {KINDS[kind]}" for learner, kind in product(("crm", "hrm"), NEW_KINDS)),
-        cases=tuple(cases),
-        numbers="steps to 90 % as a share of QRM's, median map: "
-        + ", ".join(f"{name} {middle(values)}" for name, values in ratios.items())
-        + f"; {ties} ties left out",
-    )
-
-
-def claim_15(ev: Evidence) -> Claim:
+@_claim(15, parts=("faster", "sub-optimal"))
+def claim_15(ev: Evidence) -> Found:
     """HRM with Boolean machines is fast, and settles on longer routes."""
-    hrm, crm, faster, longer = "hrm-bool", "crm-rs-bool", "faster", "sub-optimal"
+    hrm, crm = "hrm-bool", "crm-rs-bool"
     cases, ratios, by_score = [], [], []
-    for g, t in product(ev.maps(ONE, TWO), TASKS[1:]):  # in task a the two are alike (claim 14)
-        if not ev.has(g, t, hrm, crm):
-            continue
-        if (mine := ev.steps_to_plateau(g, t, hrm)) != (other := ev.steps_to_plateau(g, t, crm)):
-            cases.append(Case(ev.name(g), t, mine < other, faster))
-            ratios.append(ratio(mine, other))
-        if (mine := ev.steps(g, t, hrm)) != (other := ev.steps(g, t, crm)):
-            by_score.append(mine < other)
+    rows = ((g, t, hrm, crm) for g, t in product(ev.maps(ONE, TWO), TASKS[1:]))  # in task a both are alike (claim 14)
+    for g, t, _, *scores in _steps_of_both(ev, rows):
+        one, two = (ev.steps_to_plateau(g, t, m) for m in (hrm, crm))
+        if one != two:
+            cases.append(Case(ev.name(g), t, one < two, "faster"))
+            ratios.append(ratio(one, two))
+        if scores[0] != scores[1]:
+            by_score.append(scores[0] < scores[1])
     known = 0
     judged = [g for g in ev.maps(TWO) if all(ev.has(g, t, hrm) for t in TASKS)]
     for g in judged:
         misses = [t for t in TASKS if not ev.finds_shortest(g, t, hrm)]
-        cases.append(Case(ev.name(g), ", ".join(misses) or "all tasks", bool(misses), longer))
+        cases.append(Case(ev.name(g), ", ".join(misses) or "all tasks", bool(misses), "sub-optimal"))
         known += any(ev.shortest(g, t, hrm) < ev.hrm_length(g, t, hrm) < math.inf for t in TASKS)
-    return Claim(
-        number=15,
-        text="HRM-Boolean is faster than CRM-rs-Boolean (in a-b and a-b-c it has 98 % of what it settles at sooner), "
-        "but tends to sub-optimal policies (on 2a2b2c most runs of some task end with a longer route)",
-        parts=(faster, longer),
-        cases=tuple(cases),
-        numbers=f"steps to 98 % of what it settles at, as a share of crm-rs-bool's, median case: {middle(ratios)}; by "
-        f"steps to 90 % of the unit it is faster in {sum(by_score)} of {len(by_score)} cases"
-        if ratios
-        else "",
-        reason=f"by the exact tools HRM settles on a longer route on {known} of {len(judged)} maps of 2a2b2c"
-        if judged
-        else "",
-    )
-
-
-SPEED_CLAIMS = (claim_5, claim_6, claim_7, claim_8, claim_9, claim_10, claim_11, claim_15)
+    numbers, reason = "", ""
+    if ratios:
+        numbers = (
+            f"steps to 98 % of what it settles at, as a share of crm-rs-bool's, median case: {middle(ratios)}; by "
+            f"steps to 90 % of the unit it is faster in {sum(by_score)} of {len(by_score)} cases"
+        )
+    if judged:
+        reason = f"by the exact tools HRM settles on a longer route on {known} of {len(judged)} maps of 2a2b2c"
+    return cases, numbers, reason
 
 
 def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
@@ -589,23 +560,20 @@ def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
         When the file has none of the paper's tasks and methods.
     """
     evidence = Evidence(results, {} if facts is None else facts)
-    claims = [judge_one(evidence) for judge_one in PATH_CLAIMS]
-    timed = [judge_one(evidence) for judge_one in (*SPEED_CLAIMS, *LIKENESS_CLAIMS)]
+    judged = [judge_one(evidence) for judge_one in CLAIMS.values()]
     if not len(results["step"]):  # no ticks: nothing is known about who is faster
-        timed = [replace(claim, cases=()) for claim in timed]
-    judged = [claim if claim.cases else replace(claim, numbers="", reason="") for claim in (*claims, *timed)]
+        judged = [c if c.number in PATH_CLAIMS else replace(c, cases=(), numbers="", reason="") for c in judged]
     if not any(claim.cases for claim in judged):
         raise ConfigError(
             f"{results.path or 'these results'}: nothing to judge; the claims are about tasks {', '.join(TASKS)} on "
             f"setups {ONE} and {TWO} with methods such as crm-num (see the suite paper)"
         )
     corrected = iter(holm([claim.p for claim in judged if claim.p is not None]))
-    judged = [claim if claim.p is None else replace(claim, corrected_p=next(corrected)) for claim in judged]
-    return sorted(judged, key=lambda claim: claim.number)
+    return [claim if claim.p is None else replace(claim, corrected_p=next(corrected)) for claim in judged]
 
 
 def is_plain(results: Results) -> bool:
-    """Return whether methods are told apart by their names alone, as claims and findings need."""
+    """Return whether names alone distinguish the methods, as claims and findings need."""
     return not (results.swept or results.plan.warm_start)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -90,10 +91,14 @@ class Evidence:
         return setup if setup == name else f"{setup} {name}"
 
     def has(self, grid: int, task: str, *methods: str) -> bool:
-        """Whether all these were run at least once."""
+        """Return whether all these were run at least once."""
         return task in self._tasks and all(
             m in self._methods and bool(self._seeds(self.ran, grid, task, m).any()) for m in methods
         )
+
+    def ran_on(self, grids: Iterable[int], tasks: Iterable[str], methods: Iterable[str]) -> list[tuple[int, str, str]]:
+        """Return map, task and method of all that were run at least once."""
+        return [row for row in product(grids, tasks, methods) if self.has(*row)]
 
     def _seeds(self, cube: Array, grid: int, task: str, method: str) -> Array:
         seeds: Array = cube[grid, self._tasks[task], self._methods[method]]
@@ -106,11 +111,7 @@ class Evidence:
 
     def steps(self, grid: int, task: str, method: str) -> float:
         """Return the median steps to 90 %, infinite if most runs never get there."""
-        return self.pooled_steps([grid], task, method)
-
-    def pooled_steps(self, grids: Iterable[int], task: str, method: str) -> float:
-        """Return the median steps to 90 % of all runs on some maps."""
-        return censored_percentile(self.values(self.steps_of_runs, grids, task, method), 50)
+        return censored_percentile(self.values(self.steps_of_runs, [grid], task, method), 50)
 
     def steps_to_plateau(self, grid: int, task: str, method: str) -> float:
         """Return the median steps until a run has 98 % of what it settles at, whatever that is."""
@@ -157,17 +158,16 @@ class Evidence:
         return censored_percentile(self.values(self.length_of_runs, [grid], task, method), 50)
 
     def finds_shortest(self, grid: int, task: str, method: str) -> bool:
-        """Whether more than half of the runs end with a shortest path."""
+        """Return whether more than half of the runs end with a shortest path."""
         return float(np.mean(self.values(self.found_of_runs, [grid], task, method))) > 0.5
 
     def mostly_takes(self, grid: int, task: str, method: str, length: float) -> bool:
-        """Whether more than half of the runs end with a greedy path of this length."""
+        """Return whether more than half of the runs end with a greedy path of this length."""
         return float(np.mean(self.values(self.length_of_runs, [grid], task, method) == length)) > 0.5
 
     def share_shortest(self, grids: Iterable[int], tasks: Iterable[str], methods: Iterable[str]) -> float:
         """Return the share of runs that end with a shortest path."""
-        some = [self.values(self.found_of_runs, [g], t, m)
-                for g in grids for t in tasks for m in methods if self.has(g, t, m)]  # fmt: skip
+        some = [self.values(self.found_of_runs, [g], t, m) for g, t, m in self.ran_on(grids, tasks, methods)]
         return float(np.mean(np.concatenate(some))) if some else math.nan
 
     def problem(self, grid: int, task: str, method: str) -> Problem:

@@ -1,10 +1,9 @@
-"""The data published with the reference implementation, read from a folder the user names; none of it is ours.
+"""Our learning curves, optima and speeds beside those published with the reference implementation.
 
-Our learning curves and optima beside those published with the reference implementation.
-
-Curves are compared in the published metric at five steps spread evenly over each curve. A comparison is a two-sample
-Kolmogorov-Smirnov test by permutation between our runs and the published ones; with N comparisons equality is rejected
-where a p-value times N falls below 1 % (Bonferroni).
+The published data is read from a folder that the user names; none of it is ours. Curves are compared in the published
+metric at five steps spread evenly over each curve. A comparison is a two-sample Kolmogorov-Smirnov test by permutation
+between our runs and the published ones; with N comparisons equality is rejected where a p-value times N falls below 1 %
+(Bonferroni).
 """
 
 from __future__ import annotations
@@ -29,15 +28,19 @@ from fastrm.textfile import read_text
 from fastrm.worlds import GridMap
 
 ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", "hrm": "hrm", "hrm-rs": "hrm-rs"}
-"""Names there, and the same methods here."""
+"""Published names, and our names of the same methods."""
 CRAFT_MAPS = ("M0", "M1", "M2", "M3", "M4", "M5")
 TASKS = {"craft": 10, "office": 4}
 PUBLISHED_RUNS = {"craft-single": 6, "office-single": 10, "craft": 6, "office": 10, "water-single": 2}
-STEPS = {
-    "craft-single": 2_000_000, "office-single": 100_000, "craft": 2_000_000, "office": 100_000,
-    "water-single": 2_000_000,
-}  # fmt: skip
+STEPS = {domain: 100_000 if "office" in domain else 2_000_000 for domain in PUBLISHED_RUNS}
 """Published runs of every curve, and their length; domains without ``single`` play all tasks in turn."""
+COMPARED_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""At which shares of a curve it is compared."""
+REJECTION_LEVEL = 0.01
+RUNS = 60
+PARITY_PROFILE = "icarte2022"
+MULTI_TASK_STEPS_PER_SECOND = 678.0
+"""What the reference makes on the ten Craft tasks with CRM, as published."""
 
 
 def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list[Monitor]:
@@ -52,19 +55,13 @@ def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list
     numbers = sorted((path.name for path in where.iterdir() if path.is_dir()), key=_natural) if where.is_dir() else []
     if not numbers:
         raise StoreError(f"{where}: no runs; the folder of published data is missing or only half copied")
-    for number in numbers:
-        if not (where / number / MONITOR_FILE).is_file():
-            raise StoreError(
-                f"{where / number / MONITOR_FILE}: missing; the folder of published data is only half copied"
-            )
+    files = [_present(where / number / MONITOR_FILE) for number in numbers]
     if len(numbers) < PUBLISHED_RUNS.get(domain, 0):
         raise StoreError(f"{where}: {len(numbers)} runs of {PUBLISHED_RUNS[domain]}; the folder is only half copied")
-    logs = [read_monitor(where / number / MONITOR_FILE) for number in numbers]
-    for number, log in zip(numbers, logs, strict=True):
+    logs = [read_monitor(file) for file in files]
+    for file, log in zip(files, logs, strict=True):
         if log.length.sum() < 0.99 * STEPS.get(domain, 0):
-            raise StoreError(
-                f"{where / number / MONITOR_FILE}: ends after {log.length.sum()} of {STEPS[domain]} steps; cut off"
-            )
+            raise StoreError(f"{file}: ends after {log.length.sum()} of {STEPS[domain]} steps; cut off")
     return logs
 
 
@@ -73,19 +70,16 @@ def published_optima(folder: Path) -> dict[tuple[str, str, str], float]:
     path = _present(folder / "optimal_arps.json")
     try:
         table = json.loads(read_text(path, StoreError))
-        craft = {
-            ("craft", name, f"t{k}"): float(value)
-            for name in CRAFT_MAPS
-            for k, value in enumerate(table["craft"][name], start=1)
-        }
-        office = {("office", "M1", f"t{k}"): float(value) for k, value in enumerate(table["office"], start=1)}
+        maps = {("craft", name): table["craft"][name] for name in CRAFT_MAPS} | {("office", "M1"): table["office"]}
+        optima = {(*place, f"t{k}"): float(x) for place, some in maps.items() for k, x in enumerate(some, start=1)}
     except (ValueError, KeyError, TypeError) as problem:
         raise StoreError(f"{path}: not the published optima ({type(problem).__name__}: {problem})") from None
-    if len(craft) != len(CRAFT_MAPS) * TASKS["craft"] or len(office) != TASKS["office"]:
-        raise StoreError(f"{path}: {len(craft)} and {len(office)} optima; 60 and 4 were published")
-    if min([*craft.values(), *office.values()]) <= 0:
+    craft, office = (sum(domain == name for domain, _, _ in optima) for name in TASKS)
+    if (craft, office) != (len(CRAFT_MAPS) * TASKS["craft"], TASKS["office"]):
+        raise StoreError(f"{path}: {craft} and {office} optima; 60 and 4 were published")
+    if min(optima.values()) <= 0:
         raise StoreError(f"{path}: an optimum is not positive")
-    return craft | office
+    return optima
 
 
 def map_file(folder: Path, name: str) -> Path:
@@ -111,15 +105,6 @@ def _present(path: Path) -> Path:
 
 def _natural(name: str) -> tuple[int, str]:
     return (int(name), "") if name.isascii() and name.isdigit() else (1 << 30, name)
-
-
-COMPARED_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""At which shares of a curve it is compared."""
-REJECTION_LEVEL = 0.01
-RUNS = 60
-PARITY_PROFILE = "icarte2022"
-MULTI_TASK_STEPS_PER_SECOND = 678.0
-"""What the reference makes on the ten Craft tasks with CRM, as published."""
 
 
 @dataclass(frozen=True)
@@ -149,11 +134,6 @@ CASES = (
     PublishedCase("craft", "M2", tuple(f"t{k}" for k in range(1, 11)), "map_2", 1000),
     PublishedCase("office", "M1", tuple(f"t{k}" for k in range(1, 5)), "office", 400),
 )
-SUITE_OF = {
-    "craft-single": "icarte-craft-single", "office-single": "icarte-office-single", "craft": "icarte-craft-multi",
-    "office": "icarte-office-multi",
-}  # fmt: skip
-"""The suite that runs our side of a published domain."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +165,15 @@ class Optimum:
 
 
 @dataclass(frozen=True)
+class Speed:
+    """Steps a second on one core, here and as published."""
+
+    name: str
+    ours: float
+    published: float
+
+
+@dataclass(frozen=True)
 class Curves:
     """Scores of our runs and of the published ones, [run, tick], at the same steps."""
 
@@ -196,20 +185,19 @@ class Curves:
 
     def compare(self) -> list[Comparison]:
         """Compare at five steps."""
-        found = []
-        for share in COMPARED_AT:
-            k = round(share * len(self.steps)) - 1
-            one, two = self.ours[:, k], self.published[:, k]
-            found.append(Comparison(self.cell, self.algorithm, int(self.steps[k]), float(np.median(one)),
-                                    float(np.median(two)), permutation_p(one, two)))  # fmt: skip
-        return found
+        ticks = [round(share * len(self.steps)) - 1 for share in COMPARED_AT]
+        return [
+            Comparison(self.cell, self.algorithm, int(self.steps[k]), float(np.median(self.ours[:, k])),
+                       float(np.median(self.published[:, k])), permutation_p(self.ours[:, k], self.published[:, k]))
+            for k in ticks
+        ]  # fmt: skip
 
 
 def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PARITY_PROFILE) -> dict[str, Experiment]:
     """Return what has to be run, by domain."""
     found = {}
-    for domain, suite in SUITE_OF.items():
-        experiment = Experiment.named(suite, folder)
+    for domain in dict.fromkeys(cell.domain for cell in CASES):
+        experiment = Experiment.named(f"icarte-{domain if 'single' in domain else f'{domain}-multi'}", folder)
         wanted = {cell.ours for cell in CASES if cell.domain == domain}
         maps = tuple(name for name in experiment.map_files if Path(name).stem in wanted)
         found[domain] = replace(experiment, name=f"parity-{domain}", map_files=maps, seeds=runs, profile=profile)
@@ -264,15 +252,6 @@ def compare_optima(folder: Path) -> list[Optimum]:
     return found
 
 
-@dataclass(frozen=True)
-class Speed:
-    """Steps a second on one core, here and as published."""
-
-    name: str
-    ours: float
-    published: float
-
-
 def compare_speeds(folder: Path, steps: int = 2_000_000) -> list[Speed]:
     """Time one core on Craft M1: every published algorithm on t10, and CRM on ten tasks at once."""
     grid = GridMap.load(map_file(folder, "M1"))
@@ -292,11 +271,11 @@ def _rate(log: Monitor) -> float:
 
 def _time(problem: Problem, method: str, steps: int) -> float:
     """Return steps a second, the median of three after a first short run."""
-    how = Method.parse(method)
-    train_many(problem, how.algo, steps=1000, shaping=how.shaping)
+    parsed = Method.parse(method)
+    train_many(problem, parsed.algo, steps=1000, shaping=parsed.shaping)
     seconds = []
     for seed in range(3):
         begun = time.perf_counter()
-        train_many(problem, how.algo, steps=steps, seeds=[seed], shaping=how.shaping)
+        train_many(problem, parsed.algo, steps=steps, seeds=[seed], shaping=parsed.shaping)
         seconds.append(time.perf_counter() - begun)
     return steps / float(np.median(seconds))

@@ -21,7 +21,7 @@ results = fastrm.run(small, out="example.h5")
 # %% The numbers: the settled score of each method, with a 95 % interval over maps.
 for row in results.summary():
     interval = f"[{row['iqm_low']:.3f}, {row['iqm_high']:.3f}]"
-    print(f"{row['setup']} {row['task']:3} {row['label']:12} {row['iqm']:.3f} {interval}")
+    print(f"{row['setup']} {row['task']:3} {row['method']:12} {row['iqm']:.3f} {interval}")
 
 # %% Two methods, pair by pair.
 paired = results.compare("crm-num-bool", "crm-rs-bool", "steps_to_90")

@@ -9,12 +9,6 @@ from fastrm.env.vector import RewardMachineVectorEnv, make_craft_vector, make_of
 from fastrm.env.water import WaterEnv, WaterVectorEnv
 
 __all__ = [
-    "RewardMachineEnv",
-    "RewardMachineVectorEnv",
-    "WaterEnv",
-    "WaterVectorEnv",
-    "make_craft",
-    "make_craft_vector",
-    "make_office",
-    "make_office_vector",
-]
+    "RewardMachineEnv", "RewardMachineVectorEnv", "WaterEnv", "WaterVectorEnv", "make_craft", "make_craft_vector",
+    "make_office", "make_office_vector",
+]  # fmt: skip

@@ -19,7 +19,7 @@ from fastrm.exact.water import WaterGuarantee, WaterSolution
 
 __all__ = [
     "Check", "Finding", "Guarantee", "ScoreUnit", "Solution", "TabularGuarantee", "TabularSolution", "WaterGuarantee",
-    "WaterSolution", "Witness", "as_float", "check", "check_gamma", "check_request", "critical_reward",
-    "follow_option", "guarantee", "highest_action", "lint", "optimal_arps", "refuse_slip", "score_ceiling",
-    "score_units", "solve", "value_and_policy", "value_range",
+    "WaterSolution", "Witness", "as_float", "check", "check_gamma", "check_request", "critical_reward", "follow_option",
+    "guarantee", "highest_action", "lint", "optimal_arps", "refuse_slip", "score_ceiling", "score_units", "solve",
+    "value_and_policy", "value_range",
 ]  # fmt: skip

@@ -19,8 +19,8 @@ from fastrm.kernels.contracts import LIVE
 from fastrm.machines import RewardMachine, structural_faults
 from fastrm.machines.language import Draft, as_written
 from fastrm.problems import (
-    Evaluator,
     Metric,
+    TableEvaluator,
     TabularProblem,
     Terrain,
     check_features,
@@ -118,7 +118,7 @@ def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> 
     except FastrmError as fault:
         return [Finding("task", str(fault))]
     to_go = np.zeros((len(terrain.cells), len(machine.states) + len(machine.terminals)))  # whatever they are
-    evaluator = Evaluator(machine, events, terrain, profile, to_go)
+    evaluator = TableEvaluator(machine, events, profile, to_go)
     part, findings = evaluator.blank(), []
     for v, edges in enumerate(evaluator.edges_by_state()):
         try:

@@ -8,9 +8,7 @@ from fastrm.experiments.replaying import find_row, problem_of, replay
 from fastrm.experiments.suites import Suite, find_suite, list_suites, read_suite, reference_folder, suite_file, where_in
 
 __all__ = [
-    "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress", "Suite",
-    "find_row", "find_suite", "list_suites", "merge", "method_of", "peak_bytes",
-    "problem_of", "read_monitor",
-    "read_suite", "reference_folder", "replay", "run", "suite_file",
-    "where_in", "work", "write_episodes",
+    "MONITOR_FILE", "Experiment", "Interrupted", "Method", "Monitor", "Plan", "Progress", "Suite", "find_row",
+    "find_suite", "list_suites", "merge", "method_of", "peak_bytes", "problem_of", "read_monitor", "read_suite",
+    "reference_folder", "replay", "run", "suite_file", "where_in", "work", "write_episodes",
 ]  # fmt: skip

@@ -1,13 +1,9 @@
-"""Getting runs computed: batches go to workers, and are saved as they arrive; lost workers are replaced.
+"""Running an experiment: batches go to workers, each is saved as it arrives, and what is saved is never made again.
 
-Batches in flight when workers are lost are computed again by new ones, unless workers die again and again without
-finishing a batch.
-
-Running many batches: progress, signals, resumption.
-
-Executors compute batches, which are pure; this process saves each as it arrives. A first Ctrl-C, SIGTERM or
-SIGHUP (a closed terminal) lets batches in flight finish for at most two seconds, publishes what is done and ends with
-`Interrupted`; a second one exits at once.
+Executors compute batches, which are pure. Batches in flight when workers are lost are computed again by new ones,
+unless workers die repeatedly without finishing a batch. A first Ctrl-C, SIGTERM or SIGHUP (a closed terminal) lets
+batches in flight finish for at most two seconds, publishes what is done and ends with `Interrupted`; a second one exits
+at once.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, FastrmWarning, RunError, StoreError, shown
 from fastrm.experiments.batches import Stopped, make_batches, workers_that_fit, write_log
-from fastrm.experiments.executors import ISOLATIONS, Means, Pool, await_any, in_threads, open_pool
+from fastrm.experiments.executors import ISOLATIONS, Pool, PoolSettings, await_any, in_threads, open_pool
 from fastrm.experiments.experiment import Experiment, check_learner
 from fastrm.experiments.plan import Plan
 from fastrm.resources import usable_cores
@@ -61,7 +57,7 @@ class Progress:
 
 
 @dataclass
-class Job:
+class Computation:
     """Runs to compute, and what has become of them."""
 
     plan: Plan
@@ -83,7 +79,7 @@ class Job:
         report: Callable[[Progress], None] | None,
         signalled: Callable[[], bool],
     ) -> Self:
-        """Return the job of some runs of a plan."""
+        """Return the computation of some runs of a plan."""
         left = np.zeros(plan.count, dtype=np.bool_)
         left[todo] = True
         progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps)
@@ -93,10 +89,10 @@ class Job:
         """Take the time and report, when the first workers are ready."""
         if not self.begun:
             self.begun = time.perf_counter()
-            self.tell()
+            self.report_progress()
 
-    def tell(self) -> None:
-        """Report how far it is."""
+    def report_progress(self) -> None:
+        """Report how many runs are done."""
         self.progress.seconds = time.perf_counter() - self.begun
         self.report(self.progress)
 
@@ -113,23 +109,23 @@ class _WorkersLost(Exception):
     """Workers are gone, and with them the batches they were given."""
 
 
-def compute(isolation: str, means: Means, job: Job) -> None:
+def compute(isolation: str, settings: PoolSettings, computation: Computation) -> None:
     """Compute runs. Where workers are lost, new ones go on, as long as that gets anything done."""
-    if not job.left.any():
+    if not computation.left.any():
         return
-    job.progress.workers = means.workers
+    computation.progress.workers = settings.workers
     losses, fruitless = 0, 0
     while True:
-        before = int(job.left.sum())
+        before = int(computation.left.sum())
         try:
-            with open_pool(isolation, means) as pool:
-                job.begin()
-                _drain(pool, job)
+            with open_pool(isolation, settings) as pool:
+                computation.begin()
+                _drain(pool, computation)
             return
         except _WorkersLost as loss:
-            if job.signalled():
+            if computation.signalled():
                 return
-            losses, fruitless = losses + 1, 0 if job.left.sum() < before else fruitless + 1
+            losses, fruitless = losses + 1, 0 if computation.left.sum() < before else fruitless + 1
             if fruitless == MOST_FRUITLESS:
                 raise RunError(f"{loss}, {fruitless} times in a row before a batch was finished; {_CURE}") from None
             warnings.warn(f"{loss}; new ones go on with what is left", FastrmWarning, stacklevel=3)
@@ -139,40 +135,42 @@ def compute(isolation: str, means: Means, job: Job) -> None:
             raise RunError(f"{problem}; {_CURE}") from None
 
 
-def _drain(pool: Pool, job: Job) -> None:
+def _drain(pool: Pool, computation: Computation) -> None:
     """Keep the workers busy and save every batch as it arrives."""
-    text, batches = job.plan.to_json(), make_batches(job.plan, np.flatnonzero(job.left))
-    flying: set[Any] = set()
+    text, batches = computation.plan.to_json(), make_batches(computation.plan, np.flatnonzero(computation.left))
+    pending: set[Any] = set()
     stop_at, patience = None, _Patience(pool.trouble)
     while True:
-        while not job.signalled() and len(flying) < pool.capacity() and (runs := next(batches, None)) is not None:
-            flying.add(_guarded(pool, pool.submit, text, runs))
-        if not flying:
+        while (
+            not computation.signalled() and len(pending) < pool.capacity() and (runs := next(batches, None)) is not None
+        ):
+            pending.add(_guarded(pool, pool.submit, text, runs))
+        if not pending:
             return
-        finished = await_any(flying)
-        flying -= finished
+        finished = await_any(pending)
+        pending -= finished
         losses = []
         for future in finished:  # all that is good first
             try:
-                _save(pool, future, job, stopping=stop_at is not None)
+                _save(pool, future, computation, stopping=stop_at is not None)
             except _WorkersLost as loss:
                 losses.append(loss)
         if losses:
             raise losses[0]
         if finished:
-            job.tell()
+            computation.report_progress()
         patience.passed(bool(finished))
-        if job.signalled():
+        if computation.signalled():
             now = time.perf_counter()
             if stop_at is None:
                 stop_at = now + GRACE_SECONDS
-                flying = {future for future in flying if not future.cancel()}
+                pending = {future for future in pending if not future.cancel()}
                 pool.stop()
             elif now > stop_at:
                 return
 
 
-def _save(pool: Pool, future: Any, job: Job, stopping: bool) -> None:
+def _save(pool: Pool, future: Any, computation: Computation, stopping: bool) -> None:
     """Save a finished batch, or say why there is none."""
     try:
         frame, seconds = _guarded(pool, future.result)
@@ -182,7 +180,7 @@ def _save(pool: Pool, future: Any, job: Job, stopping: bool) -> None:
         if stopping:  # a terminated process
             return
         raise
-    job.save(frame, seconds)
+    computation.save(frame, seconds)
 
 
 def _guarded(pool: Pool, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -292,7 +290,11 @@ def run(
             if len(todo) and not scheduler:
                 count = workers_that_fit(plan, count)
             for _ in range(MOST_REPAIRS):
-                compute(isolation, Means(plan, count, scheduler or ""), Job.of(plan, todo, store, report, signalled))
+                compute(
+                    isolation,
+                    PoolSettings(plan, count, scheduler or ""),
+                    Computation.of(plan, todo, store, report, signalled),
+                )
                 stopping = signalled()
                 todo = store.close(partial=stopping)
                 if stopping:

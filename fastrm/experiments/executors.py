@@ -1,6 +1,6 @@
 """Where batches are computed: threads over GIL-free kernels, processes, or a Dask cluster.
 
-One row of `EXECUTORS` is one way to compute batches. Each opens a `Pool`, which takes batches and gives futures.
+One row of `EXECUTORS` is one kind to compute batches. Each opens a `Pool`, which takes batches and gives futures.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class Pool(NamedTuple):
     submit: Callable[[str, list[int]], Any]
     """Takes a plan as JSON and runs of it, gives a future of their columns and seconds."""
     capacity: Callable[[], int]
-    """Says how many batches it should be given at once."""
+    """Returns how many batches it should be given at once."""
     stop: Callable[[], None]
     """Gives up what it has in flight."""
     losses: tuple[type[Exception], ...] = ()
     """What submitting or a future raises when workers are gone, so that a new pool can go on."""
     trouble: Callable[[], str] = str
-    """Says why nothing is finished, if it knows; asked only when nothing has been for a while."""
+    """Returns why nothing is finished, if it knows; called only when nothing has been for a while."""
 
 
 @dataclass(frozen=True)
-class Means:
-    """What executors are opened with."""
+class PoolSettings:
+    """What a pool is opened with."""
 
     plan: Plan
     workers: int
@@ -81,28 +81,28 @@ def in_threads(
 
 
 @contextmanager
-def threads(means: Means) -> Iterator[Pool]:
+def threads(settings: PoolSettings) -> Iterator[Pool]:
     """Open threads of this process."""
-    stopped, room = threading.Event(), room_for(means.workers)
-    executor = ThreadPoolExecutor(means.workers, thread_name_prefix="fastrm")
+    stopped, room = threading.Event(), room_for(settings.workers)
+    executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="fastrm")
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
         return executor.submit(work, plan, runs, stopped.is_set, room)
 
     with _closing(executor):
-        yield Pool(submit, lambda: 2 * means.workers, stopped.set)
+        yield Pool(submit, lambda: 2 * settings.workers, stopped.set)
 
 
 @contextmanager
-def processes(means: Means) -> Iterator[Pool]:
+def processes(settings: PoolSettings) -> Iterator[Pool]:
     """Open processes on this machine; every kernel is compiled here first, so that they find machine code on disk."""
-    by_size = sorted(zip(means.plan.grids, means.plan.kinds, strict=True), key=lambda item: len(item[0][2]))
+    by_size = sorted(zip(settings.plan.grids, settings.plan.kinds, strict=True), key=lambda item: len(item[0][2]))
     largest = {kind: grid for grid, kind in by_size}  # large tables have kernels of their own
-    short = replace(means.plan, grids=(means.plan.grids[0], *largest.values()), seeds=1, steps=1, sweep=())
+    short = replace(settings.plan, grids=(settings.plan.grids[0], *largest.values()), seeds=1, steps=1, sweep=())
     with compile_lock():
         work(short.to_json(), range(short.count))
-    learners, room = _learners_of_others(), room_for(means.workers)
-    executor = ProcessPoolExecutor(means.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
+    learners, room = _custom_learners(), room_for(settings.workers)
+    executor = ProcessPoolExecutor(settings.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
         return executor.submit(_work_elsewhere, learners, plan, runs, room)
@@ -112,22 +112,22 @@ def processes(means: Means) -> Iterator[Pool]:
             process.terminate()
 
     with _closing(executor):
-        yield Pool(submit, lambda: 2 * means.workers, stop, losses=(BrokenExecutor,))
+        yield Pool(submit, lambda: 2 * settings.workers, stop, losses=(BrokenExecutor,))
 
 
 @contextmanager
-def dask(means: Means) -> Iterator[Pool]:
+def dask(settings: PoolSettings) -> Iterator[Pool]:
     """Open the cluster of a Dask scheduler."""
     try:
         from distributed import Client, KilledWorker
     except ImportError:
         raise MissingExtra("a scheduler needs Dask; install it with: pip install 'fastrm[dask]'") from None
     try:
-        client = Client(means.scheduler, timeout=CONNECT)
+        client = Client(settings.scheduler, timeout=CONNECT)
     except Exception as problem:  # whatever an address can be wrong with
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ConfigError(f"scheduler {means.scheduler}: cannot be reached: {reason}") from None
-    executor, learners = client.get_executor(pure=False, retries=3), _learners_of_others()
+        raise ConfigError(f"scheduler {settings.scheduler}: cannot be reached: {reason}") from None
+    executor, learners = client.get_executor(pure=False, retries=3), _custom_learners()
     seen = [0, -math.inf]
 
     def slots() -> int:
@@ -142,7 +142,7 @@ def dask(means: Means) -> Iterator[Pool]:
         return executor.submit(_work_on_cluster, learners, plan, runs)
 
     def trouble() -> str:
-        return "" if slots() else f"scheduler {means.scheduler}: no workers; waiting for one to come"
+        return "" if slots() else f"scheduler {settings.scheduler}: no workers; waiting for one to come"
 
     with _quiet("distributed.client"), client:
         yield Pool(
@@ -166,31 +166,31 @@ def _quiet(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
-class Way(NamedTuple):
-    """One way to compute batches."""
+class ExecutorKind(NamedTuple):
+    """A way to compute batches."""
 
     name: str
-    open: Callable[[Means], AbstractContextManager[Pool]]
+    open: Callable[[PoolSettings], AbstractContextManager[Pool]]
     has_address: bool
     """Whether it is reached at the address of a scheduler, else it is on this machine."""
 
 
 EXECUTORS = (
-    Way("thread", threads, has_address=False),
-    Way("process", processes, has_address=False),
-    Way("dask", dask, has_address=True),
+    ExecutorKind("thread", threads, has_address=False),
+    ExecutorKind("process", processes, has_address=False),
+    ExecutorKind("dask", dask, has_address=True),
 )
-ISOLATIONS = tuple(way.name for way in EXECUTORS if not way.has_address)
+ISOLATIONS = tuple(kind.name for kind in EXECUTORS if not kind.has_address)
 
 
-def open_pool(isolation: str, means: Means) -> AbstractContextManager[Pool]:
+def open_pool(isolation: str, settings: PoolSettings) -> AbstractContextManager[Pool]:
     """Open the pool of workers that computes batches: at the scheduler's address if there is one, else here."""
-    way = next(
-        way
-        for way in EXECUTORS
-        if way.has_address == bool(means.scheduler) and (way.has_address or way.name == isolation)
+    kind = next(
+        kind
+        for kind in EXECUTORS
+        if kind.has_address == bool(settings.scheduler) and (kind.has_address or kind.name == isolation)
     )
-    return way.open(means)
+    return kind.open(settings)
 
 
 def await_any(futures: set[Any]) -> set[Any]:
@@ -198,7 +198,7 @@ def await_any(futures: set[Any]) -> set[Any]:
     return set(wait(futures, timeout=0.1, return_when=FIRST_COMPLETED).done)
 
 
-class Others(NamedTuple):
+class CustomLearners(NamedTuple):
     """Learners that do not come with fastrm."""
 
     files: tuple[tuple[str, str], ...]
@@ -207,18 +207,18 @@ class Others(NamedTuple):
     """Module and class of the rest."""
 
 
-def _learners_of_others() -> Others:
-    return Others(loaded_files(), registry.custom_learners())
+def _custom_learners() -> CustomLearners:
+    return CustomLearners(loaded_files(), registry.custom_learners())
 
 
-def _work_elsewhere(learners: Others, plan: str, runs: list[int], room: int) -> tuple[Frame, float]:
-    """Do the work of a batch in another process, which must get to know learners of the user's own first."""
+def _work_elsewhere(learners: CustomLearners, plan: str, runs: list[int], room: int) -> tuple[Frame, float]:
+    """Do the work of a batch in another process, which must load custom learners first."""
     load_again(learners.files)
     registry.register_all(learners.classes)
     return work(plan, runs, room=room)
 
 
-def _work_on_cluster(learners: Others, plan: str, runs: list[int]) -> tuple[Frame, float]:
+def _work_on_cluster(learners: CustomLearners, plan: str, runs: list[int]) -> tuple[Frame, float]:
     """Do the work of a batch on a worker of a cluster, within what the cluster lets a thread of it use."""
     from distributed import get_worker
 

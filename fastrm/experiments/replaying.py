@@ -18,10 +18,9 @@ from fastrm.experiments.batches import train_runs
 from fastrm.experiments.experiment import check_learner
 from fastrm.learners import Run, registry
 from fastrm.problems import Problem
-from fastrm.results import Results
+from fastrm.results import PER_TICK, Results
 
 RANKS = ("best", "median", "worst")
-_CURVES = ("score", "reward", "completions", "episodes")
 
 
 def replay(results: Results, which: int | str, *, episodes: bool = False, **wanted: Any) -> Run:
@@ -58,7 +57,7 @@ def replay(results: Results, which: int | str, *, episodes: bool = False, **want
     row = find_row(results, which, **wanted)
     _check_learner(results, row)
     (run,) = train_runs(results.plan, [_number(results, row)], episodes=episodes)
-    for name in _CURVES:
+    for name in PER_TICK:
         stored, found = results[name][row], getattr(run, name)
         if not np.array_equal(stored, found, equal_nan=stored.dtype.kind == "f"):
             commit = _attribute(results, "git_commit")[:12] or "unknown"

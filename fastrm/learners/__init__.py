@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastrm.lazy import lazy_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # read by `lazy_names` too
     from fastrm.learners.batch import Batch as Batch
     from fastrm.learners.composition import Composition as Composition, compose as compose, true_columns as true_columns
     from fastrm.learners.files import load_again as load_again, load_file as load_file, loaded_files as loaded_files
@@ -27,17 +27,5 @@ if TYPE_CHECKING:
         train as train,
         train_many as train_many,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "batch": ("Batch",),
-        "composition": ("Composition", "compose", "true_columns"),
-        "fixed_point": ("HrmFixedPoint", "hrm_fixed_point"),
-        "files": ("load_again", "load_file", "loaded_files"),
-        "hrm": ("option_pairs",),
-        "registry": ("register",),
-        "runs": ("Run", "acts_by_state", "check_acts_by_state"),
-        "training": ("SHARE_FOR_TABLES", "train", "train_many", "iter_runs"),
-    },
-)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

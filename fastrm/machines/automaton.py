@@ -1,8 +1,8 @@
-"""Finite automata over labels, as small as they can be: what tasks and formulas are before they pay anything.
+"""The smallest finite automata over labels: tasks and formulas before anything is paid.
 
 A move reads one label, or none. An automaton says for every state and label where it leads: to another state, to
 `DONE` or to `FAILED`. States that cannot be reached are dropped, states from which nothing succeeds are `FAILED`, and
-states that no continuation can tell apart are merged (Hopcroft's refinement), so no smaller automaton does the same.
+states that no continuation distinguishes are merged (Hopcroft's refinement), so no smaller automaton does the same.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Automaton:
     """States 0, 1, 2, ... in the order in which play can reach them, 0 first."""
 
     labels: tuple[str, ...]
-    """The labels told apart, besides none."""
+    """The labels that it distinguishes, besides none."""
     moves: tuple[Ways, ...]
-    """Where every label leads from every state; the label `NO_LABEL` stands for no label and every other one."""
+    """Where every label leads from every state; `NO_LABEL` is for no label and for every other one."""
 
     @property
     def fails(self) -> bool:
@@ -35,22 +35,19 @@ class Automaton:
         return any(FAILED in ways.values() for ways in self.moves)
 
     def targets(self, state: int) -> list[str]:
-        """Return the labels that bring a state forward: they lead elsewhere, and not to failure."""
+        """Return the labels that advance a state: they lead elsewhere, and not to failure."""
         return [label for label in self.labels if self.moves[state][label] not in (state, FAILED)]
 
     def visits(self) -> int:
-        """Return the most moves from state to state on a way to success that visits no state twice.
-
-        Only for automata whose states never recur, such as those of tasks.
-        """
+        """Return the length of the longest path to success; only where states never recur, as in tasks."""
         longest: dict[int, int] = {DONE: 0}
-        for state in reversed(self._order()):
+        for state in self._post_order():
             ahead = [longest[there] for there in self.moves[state].values() if there not in (state, FAILED)]
             longest[state] = 1 + max(ahead)
         return longest[0]
 
-    def _order(self) -> list[int]:
-        """Return the states, each before all that it leads to."""
+    def _post_order(self) -> list[int]:
+        """Return the states, each after all that it leads to."""
         order: list[int] = []
         entered = {0}
         stack = [(0, iter(self.moves[0].values()))]
@@ -64,7 +61,7 @@ class Automaton:
             else:
                 order.append(state)
                 stack.pop()
-        return order[::-1]
+        return order
 
 
 class TooManyStates(Exception):
@@ -74,13 +71,13 @@ class TooManyStates(Exception):
 def explore(
     start: State, labels: Sequence[str], step: Callable[[State, str], State | int], limit: int
 ) -> list[Ways]:  # fmt: skip
-    """Return where every label, none included, leads from every state that can be reached; `step` may say `DONE`."""
+    """Return where every label, none included, leads from every reachable state; `step` may also return `DONE`."""
     number, todo, moves = {start: 0}, [start], list[Ways]()
-    for state in todo:  # grows on the way
+    for state in todo:  # grows in the loop
         ways: Ways = {}
         for label in (NO_LABEL, *labels):
             after = step(state, label)
-            if isinstance(after, int) and after in (DONE, FAILED):  # states may be numbers, too, from 0
+            if isinstance(after, int) and after in (DONE, FAILED):  # states may be integers too, from 0
                 ways[label] = after
                 continue
             there = cast(State, after)
@@ -95,7 +92,7 @@ def explore(
 
 
 def reached_from(seeds: Iterable[Name], ways: Mapping[Name, Iterable[Name]]) -> set[Name]:
-    """Return the seeds and all that ways lead to from them.
+    """Return the seeds and everything that can be reached from them.
 
     >>> sorted(reached_from("a", {"a": "b", "b": "ac", "d": "a"}))
     ['a', 'b', 'c']
@@ -110,7 +107,7 @@ def reached_from(seeds: Iterable[Name], ways: Mapping[Name, Iterable[Name]]) -> 
 
 
 def smallest(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
-    """Return the smallest automaton that does what `moves` do from state 0; None if nothing succeeds."""
+    """Return the smallest automaton equivalent to `moves` from state 0; None if nothing succeeds."""
     alive = _alive(moves)
     if 0 not in alive:
         return None
@@ -135,7 +132,7 @@ def _alive(moves: list[Ways]) -> set[int]:
 
 
 def _blocks(moves: list[Ways], alive: set[int]) -> dict[int, int]:
-    """Return blocks of states that no continuation can tell apart."""
+    """Return the block of every state; states of a block are those that no continuation distinguishes."""
     into: dict[str, dict[int, list[int]]] = {}
     for state in alive:
         for label, there in moves[state].items():

@@ -1,10 +1,4 @@
-"""Boolean functions as reduced ordered decision diagrams: equal functions are one and the same number.
-
-A diagram asks for one variable at a time, the newest first, and goes to one of two smaller diagrams. No variable is
-asked for in vain and no diagram is stored twice (Bryant 1986), so comparing functions is comparing numbers and an
-equivalence costs no more than a conjunction. Functions exist whose diagrams are exponential; the work is bounded.
-
-Linear temporal logic on finite traces, made into the smallest machine that watches it.
+"""Linear temporal logic on finite traces: the smallest machine that watches a formula.
 
 A trace is what the agent reads, one label or none after every move. A formula is *progressed* by a label into what the
 rest of the trace must satisfy: a truth value for an empty rest, and a formula for one that goes on,
@@ -15,9 +9,10 @@ while letters are true or false, and what joins formulas joins their progression
 N f = !X !f, F f = true U f, G f = !F !f, f R g = !(!f U !g), f W g = g R (f | g). The trace read so far satisfies the
 formula when what is left of it holds of an empty rest.
 
-Formulas are kept as Boolean functions of letters, X f and f U g (see `decision_diagrams`), so that states are told
-apart up to equivalence and ``<->`` costs no more than ``&``. States from which nothing satisfies become one failure,
-and states that no continuation can tell apart are merged (see `automaton`).
+Formulas are Boolean functions of letters, X f and f U g, stored as reduced ordered decision diagrams (Bryant 1986). A
+diagram asks for one variable at a time, the newest first, and goes to one of two smaller diagrams. No variable is asked
+for in vain and no diagram is stored twice, so equal functions have the same number and ``<->`` costs no more than
+``&``. Some functions have exponential diagrams; the work is bounded. `automaton` then merges equivalent states.
 """
 
 from __future__ import annotations
@@ -112,7 +107,7 @@ class Diagrams:
         return answer
 
     def _known(self, f: int, g: int, h: int) -> int | None:
-        """Return the answer of a question that is settled at once or was asked before."""
+        """Return the result where it is trivial or known, else None."""
         if f == ALWAYS or g == h:
             return g
         if f == NEVER:
@@ -137,9 +132,8 @@ MAX_STATES = 2000
 MAX_LENGTH = 2000
 MAX_DEPTH = 240  # levels of the grammar; parentheses are five
 MAX_WORK = 600_000  # steps of diagrams: about a second; everyday formulas take a few hundred
-UNARY = {"!": "not", "X": "strong next", "N": "weak next", "F": "eventually", "G": "always"}
-BINARY = {"U": "until", "R": "release", "W": "weak until"}
-_LEVELS = (("<->",), ("->",), ("|",), ("&",), tuple(BINARY))
+_LEVELS = (("<->",), ("->",), ("|",), ("&",), ("U", "R", "W"))
+_TO_THE_RIGHT = ("->", "U", "R", "W")  # operators that group to the right
 _TOKEN = r"(?P<sign><->|->)|(?P<name>[A-Za-z_]\w*)"
 _KNOWN = f"operators are ! & | -> <-> X N F G U R W, a proposition is {OBJECT_IN_WORDS}"
 
@@ -156,7 +150,7 @@ class Rest(NamedTuple):
     """What the rest of a trace must satisfy."""
 
     empty: bool
-    """Whether an empty rest will do."""
+    """Whether an empty rest satisfies it."""
     more: int
     """The formula, as a diagram, that a rest which goes on must satisfy."""
 
@@ -260,7 +254,7 @@ class _Parser(Tokens):
         with self.deeper():
             left = self.level(k + 1)
             if sign := self.accept(*_LEVELS[k]):
-                right = self.level(k if sign in ("->", *BINARY) else k + 1)  # these group to the right
+                right = self.level(k if sign in _TO_THE_RIGHT else k + 1)
                 left = self.formulas.binary[sign](left, right)
                 while sign := self.accept(*_LEVELS[k]):
                     left = self.formulas.binary[sign](left, self.level(k + 1))
@@ -268,7 +262,7 @@ class _Parser(Tokens):
 
     def unary(self) -> int:
         place = self.place()
-        if sign := self.accept(*UNARY):
+        if sign := self.accept(*self.formulas.unary):
             with self.deeper():
                 return self.formulas.unary[sign](self.unary())
         if self.accept("("):
@@ -284,7 +278,7 @@ class _Parser(Tokens):
 
 
 def build(text: str, success_reward: float, failure_reward: float) -> Draft:
-    """Make the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can follow.
+    """Build the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can.
 
     Raises
     ------
@@ -308,9 +302,5 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
     if automaton is None:
         raise MachineError(f"{parser.what}: nothing satisfies it (at most one object stands on a cell)")
     payment = Payment(terminal_reward=success_reward, failure_reward=failure_reward)
-    return reward_kinds.build(automaton, payment, _name(text), "<formula>")
-
-
-def _name(text: str) -> str:
-    """Return the formula as a name; arrows mean edges there."""
-    return f"LTLf {' '.join(text.replace('<->', ' iff ').replace('->', ' implies ').split())}"
+    name = " ".join(["LTLf", *text.replace("<->", " iff ").replace("->", " implies ").split()])  # arrows mean edges
+    return reward_kinds.build(automaton, payment, name, "<formula>")

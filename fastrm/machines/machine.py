@@ -1,9 +1,8 @@
-"""What is wrong with a machine whatever map it meets: its names, terminals and edges, and what they do not connect.
-
-Reward machines: states, guarded edges with rewards, terminals; read, written, built and checked.
+"""Reward machines: states, guarded edges with rewards, terminals; read, written, built and checked.
 
 A machine is a tuple (U, u0, F, E). In state u of U, the one edge (u, guard, u', reward) whose guard holds for the move
-just made pays its reward and leads to u'. Reaching F ends the episode; each terminal is a success or a failure.
+just made pays its reward and leads to u'. Reaching F ends the episode; each terminal is a success or a failure. The
+checks here concern names, terminals, edges and what they connect: faults of a machine on any map.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from fastrm.checks import check_known, check_number, is_plain
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place, printable, shown
-from fastrm.machines import ltlf, reward_kinds, terms as recognition
+from fastrm.machines import ltlf, reward_kinds, terms
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton, reached_from
 from fastrm.machines.language import formats
 from fastrm.machines.language.drafts import Agenda, Draft, Edge, describe
@@ -34,7 +33,7 @@ MAX_STATE_NAME = 200
 
 
 def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
-    """Yield line and message of everything that is wrong with a machine whatever map it meets."""
+    """Yield line and message of everything that is wrong with a machine on any map."""
     for message in _odd_fields(draft):
         yield None, message
         return
@@ -78,7 +77,7 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
 
 
 def _odd_fields(draft: Draft) -> Iterator[str]:
-    """Yield what is no machine at all: fields of other types, as only programs can write them."""
+    """Yield messages about fields of the wrong type, which only programs can write."""
     for field in ("start", "name", "source", "score"):
         if not isinstance(getattr(draft, field), str):
             yield f"{field}={shown(getattr(draft, field))}: must be text"
@@ -149,7 +148,7 @@ class RewardMachine(Draft):
 
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> Self:
-        """Read a machine from text in the ``.rm`` format or the reference's, told apart by content.
+        """Read a machine from text in the ``.rm`` format or the reference's, distinguished by content.
 
         Parameters
         ----------
@@ -229,7 +228,7 @@ class RewardMachine(Draft):
         return cls(**{name: getattr(draft, name) for name in Draft.__dataclass_fields__})
 
     def refuse_large(self, what: str) -> None:
-        """Refuse something that needs all states of a machine."""
+        """Raise MachineError, naming what needs all states, if this machine has too many to list."""
         if self.large is not None:
             raise MachineError(
                 f"{self.name or self.source}: {what}: not for an agenda of {len(self.large.targets)} stages, whose "
@@ -257,12 +256,12 @@ class RewardMachine(Draft):
 
     @cached_property
     def agenda(self) -> Agenda | None:
-        """The stages of its task, where that is a matter of visits in turn and in any order; see `recognition`.
+        """The stages of its task, where that consists of visits in turn and in any order; see `terms`.
 
         >>> RewardMachine.sequence("a-b").agenda
         Agenda(targets=('a', 'b'), needs=(0, 1))
         """
-        return self.large or recognition.find_agenda(self)
+        return self.large or terms.find_agenda(self)
 
     @property
     def pays_at_the_end(self) -> bool:
@@ -332,7 +331,7 @@ class RewardMachine(Draft):
             (distance-to-go).
         failure_reward : float, optional
             Reward for what must be avoided. By default 0; numeric: -1000 for one visit and ten times more for each
-            further one; distance-to-go: minus the square of the longest way to go, less 1.
+            further one; distance-to-go: minus the square of the longest way to go, minus 1.
         step_reward : float
             Numeric-boolean: reward for a step towards the target, 0.1 by default.
         closer : {"nearest", "any"}

@@ -1,6 +1,6 @@
-"""What machines pay: the edges of a task in each kind.
+"""Kinds of reward: what the edges of a task pay in each.
 
-With x the targets of state u (the labels that bring it forward), and D(s, u) the fewest steps that complete the task,
+With x the targets of state u (the labels that advance it), and D(s, u) the fewest steps that complete the task,
 
 =================  ===========================  ================  ===========================================
 kind               arrival, on the way          arrival, the end  otherwise
@@ -40,13 +40,13 @@ from fastrm.machines.language.expressions import (
 
 Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
 KindName = Kind | Literal["bool", "num-bool", "num", "pot", "dtg"]
-"""What people may call a kind: by its name, or as in names of methods."""
+"""Names of kinds: in full, or as in names of methods."""
 MAX_VISITS = 300
 END, LOST = "done", "failed"
 
 
 class PaymentSettings(TypedDict, total=False):
-    """What may be said of a machine's rewards besides its kind; see `RewardMachine.sequence`."""
+    """Settings of a machine's rewards besides its kind; see `RewardMachine.sequence`."""
 
     terminal_reward: float | None
     failure_reward: float | None
@@ -87,7 +87,7 @@ class Payment:
         return _ROWS[self.kind]
 
     def terminal(self, visits: int) -> Number:
-        """Return R for a task of so many visits."""
+        """Return R for a task of `visits` visits."""
         if visits > MAX_VISITS and None in (self.terminal_reward, self.failure_reward):
             raise ConfigError(
                 f"a {self.kind} machine of {visits} visits would pay more than floating point holds; give "
@@ -96,7 +96,7 @@ class Payment:
         return _number(self.row.terminal(visits) if self.terminal_reward is None else self.terminal_reward)
 
     def failure(self, visits: int) -> Expression:
-        """Return what failing in a task of so many visits pays."""
+        """Return what failing in a task of `visits` visits pays."""
         return self.row.failure(visits) if self.failure_reward is None else _number(self.failure_reward)
 
 
@@ -104,7 +104,7 @@ def _number(value: float) -> Number:
     return Number(float(value) + 0.0)
 
 
-def _nothing(*_: object) -> Expression:
+def _zero(*_: object) -> Expression:
     return Number(0.0)
 
 
@@ -133,15 +133,15 @@ class RewardKind:
 
     name: Kind
     short: str
-    """Its name in labels of methods."""
+    """Its name in names of methods."""
     meaning: str
     terminal: Callable[[int], float]
-    """R for a task of so many visits."""
-    failure: Callable[[int], Expression] = _nothing
-    """What failing in a task of so many visits pays."""
-    arrive: Callable[[Payment], Expression] = _nothing
+    """R by the visits of a task."""
+    failure: Callable[[int], Expression] = _zero
+    """What failing pays, by the visits of a task."""
+    arrive: Callable[[Payment], Expression] = _zero
     """What reaching a target before the last pays."""
-    wait: Callable[[Payment, Sequence[str]], Expression] = _nothing
+    wait: Callable[[Payment, Sequence[str]], Expression] = _zero
     """What every other move pays, given the targets of the state."""
     counts_visits: bool = False
     """Whether R or failing depends on the visits of a task; they count as 1 elsewhere."""
@@ -205,7 +205,7 @@ SHORT_KINDS: dict[str, Kind] = {row.short: row.name for row in _ROWS.values()}
 
 
 def find_kind(name: KindName) -> Kind:
-    """Return the kind that a name, long or short, stands for.
+    """Return the kind of a long or short name.
 
     >>> find_kind("num-bool"), find_kind("numeric")
     ('numeric-boolean', 'numeric')

@@ -1,4 +1,4 @@
-"""Machines by the names people give them: a file, or a task in a few characters, built in any kind."""
+"""Machines by name: a file, or a task in a few characters, built in any kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 
 from fastrm.checks import check_truth, refuse_given
 from fastrm.errors import ConfigError, MachineError, shown
-from fastrm.machines import terms as task_terms
+from fastrm.machines import terms
 from fastrm.machines.language.drafts import MAX_STAGES, Agenda
 from fastrm.machines.machine import RewardMachine
 from fastrm.machines.reward_kinds import KindName, PaymentSettings, find_kind
@@ -31,7 +31,7 @@ def task(
     ----------
     text : str
         ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one of them), ``3*a`` (three times), ``( )`` to
-        group, and at the end ``!n`` (never n: the episode fails there); see `task_terms`. At most 10 targets in any
+        group, and at the end ``!n`` (never n: the episode fails there); see `terms`. At most 10 targets in any
         order, at most 1024 machine states. A Boolean task of visits in turn and in any order may have up to 32 visits;
         where it needs more machine states, only ``coupled`` learns it.
     kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
@@ -83,7 +83,7 @@ def task(
     is_plain = not used_up and find_kind(kind) == "boolean" and payment.get("terminal_reward") in (None, 1)
     if is_plain and (large := large_agenda(text)) is not None:
         return _large_machine(large, text)
-    automaton = task_terms.automaton(text, objects if used_up else None)
+    automaton = terms.automaton(text, objects if used_up else None)
     for label in automaton.labels if grid is not None else ():
         if label[0] not in objects and any(label in automaton.targets(u) for u in range(len(automaton.moves))):
             column = text.index(label[0]) + 1
@@ -102,7 +102,7 @@ def _large_machine(agenda: Agenda, text: str) -> RewardMachine:
 
 def large_agenda(text: str) -> Agenda | None:
     """Return the agenda of a task with too many machine states to list; None if it is small, or no agenda."""
-    agenda = task_terms.agenda(text)
+    agenda = terms.agenda(text)
     if agenda is None or len(agenda.targets) > MAX_STAGES or agenda.statements() is None:
         return None
     return agenda if agenda.sets() is None else None
@@ -116,7 +116,7 @@ def find_machine(
     closer: Literal["nearest", "any"] | None = None,
     spell: Callable[[str], str] = str,
 ) -> RewardMachine:
-    """Load a machine file, or build a task such as ``a-b-c``; `spell` says how messages call a setting."""
+    """Load a machine file, or build a task such as ``a-b-c``; `spell` turns a setting's name into that of messages."""
     check_path(name, MachineError)
     if looks_like_task(str(name)) and not exists(name):
         return task(
@@ -136,13 +136,13 @@ def find_machine(
 
 
 def check_task(text: str) -> None:
-    """Refuse a text that is not a task."""
+    """Raise MachineError unless a text is a task."""
     if large_agenda(text) is None:
-        task_terms.automaton(text)
+        terms.automaton(text)
 
 
 def looks_like_task(text: str) -> bool:
-    """Say whether a text is meant as a task, well formed or not: a letter, or some operator and no part of a path.
+    """Return whether a text is meant as a task, well formed or not: a letter, or some operator and no part of a path.
 
     >>> looks_like_task("a-b"), looks_like_task("tasks/a-b.rm")
     (True, False)

@@ -1,4 +1,4 @@
-"""Tasks as short texts, and the smallest automata that watch them.
+"""Tasks as short texts, the smallest automata that watch them, and the agendas that machines watch.
 
 ::
 
@@ -16,12 +16,10 @@ a2, ... in reading order. Only what ``N*`` counts is used up, and only letters c
 
 A task is progressed by a label into what is left of it, as regular expressions are by derivatives.
 
-Which machines watch an agenda: visits in turn and in any order.
-
-Machines are stored as states and edges, so their stages have to be found again. Two guesses are made, and each is
-checked by following machine and agenda side by side: the task that the machine is named after, and the one in which
-every letter is asked for once, or always as often before another. A letter is then asked for after whatever was done in
-all states in which it leads on.
+An *agenda* is a task of visits in turn and in any order. Machines are stored as states and edges, so `find_agenda` has
+to find their stages again. It makes two guesses and checks each by following machine and agenda side by side: the task
+that the machine is named after, and the one in which every letter is asked for once, or always as often before another.
+A letter is then asked for after whatever was done in all states in which it leads on.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Different:
-    """Stand on so many more objects of a type, each of them once."""
+    """Stand on `count` more objects of a type, each of them once."""
 
     letter: str
     count: int
@@ -181,7 +179,7 @@ class _Parser(Tokens):
         self.asked: dict[str, int] = {}
         self.counted: set[str] = set()
         self.too_wide: MachineError | None = None
-        self.written: dict[Term, tuple[Term, ...]] = {}  # the parts of { } as they stand in the text
+        self.written: dict[Term, tuple[Term, ...]] = {}  # the parts of { } in the order of the text
 
     def parse(self) -> tuple[Term, dict[str, int]]:
         """Return the task and the places of the letters to avoid."""
@@ -238,8 +236,8 @@ class _Parser(Tokens):
                 raise self.error("given twice in { }; to visit it twice write 2*", here)
             parts.append(part)
         if len(parts) > MAX_TARGETS and self.too_wide is None:
-            said = f"{len(parts)} targets in any order; at most {MAX_TARGETS} are supported"
-            self.too_wide = self.error(f"{said}, {MAX_STAGES} for coupled learning of a Boolean machine", place)
+            message = f"{len(parts)} targets in any order; at most {MAX_TARGETS} are supported"
+            self.too_wide = self.error(f"{message}, {MAX_STAGES} for coupled learning of a Boolean machine", place)
         self.widest = place
         if len(parts) == 1:
             return parts[0]
@@ -268,7 +266,7 @@ class _Parser(Tokens):
         return Different(term.letter, count)
 
     def labels_of(self, letter: str) -> list[str]:
-        """Return the labels that a letter stands for: itself, or the single objects where they are told apart."""
+        """Return the labels of a letter: itself, or its single objects where they are distinguished."""
         if letter not in self.counted or self.objects is None:
             return [letter]
         return [f"{letter}{k}" for k in range(1, self.objects[letter] + 1)]
@@ -282,7 +280,7 @@ class _Parser(Tokens):
 MOST_PAIRS = 1 << 14
 """Pairs of a machine state and an agenda that are followed."""
 Ways = dict[str, dict[str, str]]
-"""Where every object leads from every state; an empty name stands for success."""
+"""Where every object leads from every state; an empty name means success."""
 
 
 def find_agenda(draft: Draft) -> Agenda | None:
@@ -314,11 +312,8 @@ def _ways(draft: Draft) -> Ways | None:
 def _objects(guard: Guard) -> tuple[str, ...]:
     """Return the objects that open a guard, none if it reads anything else."""
     parts = guard.operands if isinstance(guard, Chain) and guard.sign == "|" else (guard,)
-    return tuple(part.name for part in parts if isinstance(part, Proposition)) if _are_objects(parts) else ()
-
-
-def _are_objects(parts: tuple[Guard, ...]) -> bool:
-    return all(isinstance(part, Proposition) for part in parts)
+    names = tuple(part.name for part in parts if isinstance(part, Proposition))
+    return names if len(names) == len(parts) else ()
 
 
 def _from_name(name: str) -> Agenda | None:
@@ -335,7 +330,7 @@ def _from_ways(start: str, ways: Ways) -> Agenda | None:
     done: dict[str, frozenset[tuple[str, int]]] = {start: frozenset()}
     needs: dict[tuple[str, int], frozenset[tuple[str, int]]] = {}
     todo = [start]
-    for state in todo:  # grows on the way
+    for state in todo:  # grows in the loop
         for letter, there in ways[state].items():
             stage = letter, sum(other == letter for other, _ in done[state])
             needs[stage] = needs.get(stage, done[state]) & done[state]
@@ -351,7 +346,7 @@ def _from_ways(start: str, ways: Ways) -> Agenda | None:
 
 
 def _watches(start: str, ways: Mapping[str, Mapping[str, str]], agenda: Agenda) -> bool:
-    """Say whether a machine does what an agenda does, whatever is read."""
+    """Return whether a machine does what an agenda does, whatever is read."""
     seen = {(start, agenda.everything)}
     todo = list(seen)
     while todo:

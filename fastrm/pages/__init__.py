@@ -5,14 +5,6 @@ from fastrm.pages.explain import explain_page, explain_water_page
 from fastrm.pages.report import report_page
 
 __all__ = [
-    "explain_page",
-    "explain_water_page",
-    "guarantee_card",
-    "machine_svg",
-    "map_svg",
-    "problem_card",
-    "report_page",
-    "results_card",
-    "run_card",
-    "score_svg",
-]
+    "explain_page", "explain_water_page", "guarantee_card", "machine_svg", "map_svg", "problem_card", "report_page",
+    "results_card", "run_card", "score_svg",
+]  # fmt: skip

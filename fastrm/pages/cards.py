@@ -1,36 +1,38 @@
-"""Maps, machines and curves as SVG text.
+"""Objects as notebooks show them: HTML cards with a heading, facts and drawings, and the drawings as SVG.
 
-Objects as HTML: a heading, a small table of facts, and drawings beside it.
+Nothing here needs matplotlib; names come from files and may hold anything, so all of them are escaped.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from itertools import groupby
-from math import isinf, isnan, nan
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import printable
 from fastrm.exact import Guarantee
 from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import MAX_STATES
-from fastrm.plots import HERE_COLOUR, PATH_COLOUR, VERDICT_COLOURS, object_colour, starts_to_mark, to_svg, value_text
+from fastrm.pages.page import text
+from fastrm.plots import fence_ends, palette, starts_to_mark, to_svg, value_text
 from fastrm.problems import Problem
 from fastrm.results import Results
 from fastrm.worlds import WALL, Cell, GridMap, layout_of
 
-SIDE, SMALLEST, LARGEST = 420, 2, 24
-"""Pixels of the longer side of a map, and of its cells at least and at most."""
+SIDE, BESIDE, SMALLEST, LARGEST = 420, 280, 2, 24
+"""Pixels of the longer side of a map, of that beside other things, and of its cells at least and at most."""
 MOST_CELLS, MOST_EDGES = 201, 120
 """Cells of a side, and edges of a machine, beyond which nothing is drawn: a notebook keeps every picture."""
 CURVE_WIDTH, CURVE_HEIGHT, MOST_POINTS = 340, 110, 340
-_FONT = 'font-family="DejaVu Sans, Helvetica, sans-serif"'
+MOST_ROWS, MOST_MACHINES = 60, 4
+"""Rows of a table and machines of a problem that are shown; the rest is counted."""
+_COLOURS = palette.MAP_COLOURS["card"]
+
+Facts = Iterable[tuple[str, object]]
 
 
 def map_svg(
@@ -41,22 +43,10 @@ def map_svg(
     side: int = SIDE,
     starts: Sequence[Cell] | None = None,
 ) -> str | None:
-    """Draw a map as SVG; None where it is too large.
+    """Draw a map as SVG, its longer side about `side` pixels; None where it is too large.
 
-    Parameters
-    ----------
-    grid : GridMap
-        The map.
-    path : sequence of cells
-        A way to draw as a line.
-    dotted : sequence of cells
-        A way to draw dotted, below the other.
-    mark : cell, optional
-        A cell to draw a ring around.
-    side : int
-        Pixels of the longer side, about.
-    starts : sequence of cells, optional
-        Those of a problem, by default those of the map; more than 12 are not marked.
+    `path` is drawn as a line, `dotted` below it as a dotted one, and `mark` is a cell with a ring around it. `starts`
+    are those of a problem, by default those of the map; more than 12 are not marked.
 
     >>> svg = map_svg(GridMap.generate("1a", size=7, seed=1))
     >>> svg[:4], svg.count("<text"), svg.count("<rect")
@@ -66,8 +56,14 @@ def map_svg(
     if max(rows, columns) > MOST_CELLS:
         return None
     cell = min(max(side // max(rows, columns), SMALLEST), LARGEST)
-    parts = [_open(columns * cell, rows * cell), *_walls(grid, cell), *_fences(grid, cell)]
-    for cells, look in ((dotted, 'stroke="#888" stroke-dasharray="2 3"'), (path, f'stroke="{PATH_COLOUR}"')):
+    parts = [_open(columns * cell, rows * cell), *_walls(grid, cell)]
+    if strokes := [f"M{c * cell},{d * cell}l{(a - c) * cell},{(b - d) * cell}" for a, b, c, d in fence_ends(grid)]:
+        look = f'stroke="{_COLOURS["fence"]}" stroke-width="{max(1.5, cell / 8):g}"'
+        parts.append(f'<path d="{"".join(strokes)}" {look}/>')
+    for cells, look in (
+        (dotted, f'stroke="{_COLOURS["dotted"]}" stroke-dasharray="2 3"'),
+        (path, f'stroke="{palette.PATH_COLOUR}"'),
+    ):
         if len(cells) > 1:
             points = " ".join(f"{x:g},{y:g}" for x, y in (_centre(place, cell) for place in cells))
             width = max(2.0, cell / 5)
@@ -75,25 +71,23 @@ def map_svg(
     arm, (marked, _) = 0.28 * cell, starts_to_mark(grid.starts if starts is None else starts)
     for x, y in (_centre(place, cell) for place in marked):
         cross = f"M{x - arm:g},{y - arm:g}l{2 * arm:g},{2 * arm:g}m0,{-2 * arm:g}l{-2 * arm:g},{2 * arm:g}"
-        parts.append(f'<path d="{cross}" stroke="#333" stroke-width="1.5"/>')
+        parts.append(f'<path d="{cross}" stroke="{_COLOURS["start"]}" stroke-width="1.5"/>')
     for k, (letter, places) in enumerate(grid.objects.items()):
         for x, y in (_centre(place, cell) for place in places):
             parts.append(
                 f'<text x="{x:g}" y="{y + 0.36 * max(cell, 10):g}" font-size="{max(cell, 10):g}" font-weight="bold" '
-                f'text-anchor="middle" fill="{object_colour(k)}" stroke="#fff" stroke-width="2" '
+                f'text-anchor="middle" fill="{palette.object_colour(k)}" stroke="{_COLOURS["floor"]}" stroke-width="2" '
                 f'paint-order="stroke">{letter}</text>'
             )
     if mark is not None:
         x, y = _centre(mark, cell)
-        parts.append(
-            f'<circle cx="{x:g}" cy="{y:g}" r="{max(0.6 * cell, 6):g}" fill="none" stroke="{HERE_COLOUR}" '
-            'stroke-width="2"/>'
-        )
+        look = f'fill="none" stroke="{palette.HERE_COLOUR}" stroke-width="2"'
+        parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="{max(0.6 * cell, 6):g}" {look}/>')
     return "".join([*parts, "</svg>"])
 
 
 def machine_svg(machine: RewardMachine) -> str | None:
-    """Draw a machine as SVG that shrinks to the room there is; None where it is too large."""
+    """Draw a machine as SVG that is as wide as its place at most; None where it is too large."""
     if len(machine.edges) > MOST_EDGES:
         return None
     return to_svg(machine).replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
@@ -125,21 +119,23 @@ def score_svg(step: Array, score: Array) -> str:
     some = some if some[-1] == known[-1] else np.append(some, known[-1])
     points = [place(float(step[k]), float(score[k])) for k in some]
     if len(points) == 1:
-        parts.append(f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="2.5" fill="{HERE_COLOUR}"/>')
+        parts.append(f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="2.5" fill="{palette.HERE_COLOUR}"/>')
     else:
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{HERE_COLOUR}" stroke-width="1.5"/>')
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{palette.HERE_COLOUR}" stroke-width="1.5"/>')
     parts.append(_label(CURVE_WIDTH - right, CURVE_HEIGHT - 6, f"{int(step[-1]):,} steps", "end"))
     return "".join([*parts, _label(left, CURVE_HEIGHT - 6, "score", "start"), "</svg>"])
 
 
 def _open(width: int, height: int) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_FONT}><rect width="100%" height="100%" fill="#fff"/>'
+    font = 'font-family="DejaVu Sans, Helvetica, sans-serif"'
+    ground = f'<rect width="100%" height="100%" fill="{_COLOURS["floor"]}"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{ground}'
 
 
-def _label(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="10" text-anchor="{anchor}" fill="#555">{text}</text>'
+def _label(x: float, y: float, words: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="10" text-anchor="{anchor}" fill="#555">{words}</text>'
 
 
 def _centre(place: Cell, cell: int) -> tuple[float, float]:
@@ -147,73 +143,48 @@ def _centre(place: Cell, cell: int) -> tuple[float, float]:
 
 
 def _walls(grid: GridMap, cell: int) -> Iterator[str]:
-    """Yield a rectangle per stretch of wall in a row; rows that are alike become one."""
+    """Yield a rectangle per stretch of wall in a row; equal rows become one."""
     y = 0
-    for row, alike in groupby(grid.rows):
-        height = len(list(alike))
-        x = 0
+    for row, equal in groupby(grid.rows):
+        x, height = 0, len(list(equal))
         for tile, stretch in groupby(row):
             width = len(list(stretch))
             if tile == WALL:
                 where = f'x="{x * cell}" y="{y * cell}" width="{width * cell}" height="{height * cell}"'
-                yield f'<rect {where} fill="#aaa"/>'
+                yield f'<rect {where} fill="{_COLOURS["wall"]}"/>'
             x += width
         y += height
 
 
-def _fences(grid: GridMap, cell: int) -> Iterator[str]:
-    """Yield one path of all fences, each on the side that its two cells share."""
-    strokes = []
-    for (row, column), there in sorted(grid.fences):
-        down, right = there[0] - row, there[1] - column
-        strokes.append(f"M{(column + 1) * cell},{(row + 1) * cell}l{-down * cell},{-right * cell}")
-    if strokes:
-        yield f'<path d="{"".join(strokes)}" stroke="#777" stroke-width="{max(1.5, cell / 8):g}"/>'
-
-
-MOST_ROWS = 60
-"""Rows of a table; the rest is counted."""
-MOST_MACHINES = 4
-SIDE = 280
-"""Pixels of a map beside other things."""
-_LEFT = 'style="text-align:left"'
-
-Facts = Iterable[tuple[str, object]]
-
-
 def problem_card(problem: Problem) -> str:
-    """Show map, machines, and what is known of them without learning."""
-    tour = problem.tour if problem.agenda is not None else None
-    is_known = tour is None or tour.is_shortest
-    lengths = ", ".join(map(_steps, problem.shortest[:MOST_MACHINES] if is_known else [nan]))
+    """Show map, machines, and facts that need no learning."""
+    is_known = problem.agenda is None or problem.tour is None or problem.tour.is_shortest
+    lengths = ", ".join(map(_steps, problem.shortest[:MOST_MACHINES] if is_known else [math.nan]))
     more = len(problem.machines) - MOST_MACHINES
     grid, several = layout_of(problem.terrain.world), len(problem.starts) > 1
+    if problem.agenda is None:
+        states = [("machine states", problem.tables.n_u), ("events", len(problem.tables.reward))]
+    else:
+        many = f"more than {MAX_STATES}; only coupled learns it"
+        states = [("stages", len(problem.agenda.targets)), ("machine states", many)]
     facts: list[tuple[str, object]] = [
         ("map", f"{problem.source}, {grid.size[0]} x {grid.size[1]}") if grid else ("world", problem.source),
         ("cells", len(problem.terrain.cells)),
         *([] if isinstance(problem.terrain.world, GridMap) else [("actions", ", ".join(problem.terrain.actions))]),
         ("machines", ", ".join(machine.name or machine.source for machine in problem.machines[:MOST_MACHINES])),
-        *_machine_states(problem),
+        *states,
         ("shortest path", lengths),
     ]
     facts += [("starts", starts_to_mark(problem.starts)[1] or len(problem.starts))] if several else []
     facts += [("slip", f"{problem.slip:g}")] if problem.slip else []
     facts += [("not shown", f"{more} more machines")] if more > 0 else []
     machines = [machine_svg(machine) or "" for machine in problem.machines[:MOST_MACHINES]]
-    drawing = map_svg(grid, side=SIDE, starts=problem.starts) if grid else None
+    drawing = map_svg(grid, side=BESIDE, starts=problem.starts) if grid else None
     return _card("Problem", drawing, "<br/>".join([*machines, _facts(facts)]))
 
 
-def _machine_states(problem: Problem) -> Facts:
-    """Return how many machine states and events there are, or that the states are too many to list."""
-    if problem.agenda is None:
-        return [("machine states", problem.tables.n_u), ("events", len(problem.tables.reward))]
-    states = f"more than {MAX_STATES}; only coupled learns it"
-    return [("stages", len(problem.agenda.targets)), ("machine states", states)]
-
-
 def run_card(run: Run) -> str:
-    """Show what a run came to, and its learning curve."""
+    """Show the outcome of a run and its learning curve."""
     facts: list[tuple[str, object]] = [
         ("learner", run.algo + (" with shaping" if run.shaping else "")),
         ("seed", run.seed),
@@ -223,14 +194,14 @@ def run_card(run: Run) -> str:
     ]
     if run.score.size:
         facts += [
-            ("last score", "-" if isnan(run.score[-1]) else f"{run.score[-1]:.3f}"),
+            ("last score", _score(run.score[-1])),
             ("episodes", f"{run.episodes[-1]:,}, of which {run.completions[-1]:,} completed the task"),
         ]
     return _card("Run", _facts(facts), score_svg(run.step, run.score))
 
 
 def guarantee_card(verdict: Guarantee) -> str:
-    """Show the verdict, its numbers, and the way of an optimal policy on the map."""
+    """Show the verdict, its numbers, and the path of an optimal policy on the map."""
     witness, solution = verdict.witness, verdict.solution
     grid = layout_of(solution.problem.terrain.world)
     optimal = "never completes the task" if verdict.length is None else _steps(verdict.length)
@@ -246,11 +217,10 @@ def guarantee_card(verdict: Guarantee) -> str:
         lines += "; ring: where it leaves the shortest paths"
     facts += [("it repeats", f"{len(witness.loop)} cells for ever")] if witness.loop else []
     facts += [("no verdict", verdict.reason)] if verdict.reason else []
-    starts = solution.problem.starts
-    way = witness.path, witness.shortest_path, witness.leaves_at
-    drawing = map_svg(grid, *way, side=SIDE, starts=starts) if grid else None
-    colour = VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
-    heading = f'<span style="color:{colour}">{_text(verdict.verdict)}</span>'
+    paths = witness.path, witness.shortest_path, witness.leaves_at
+    drawing = map_svg(grid, *paths, side=BESIDE, starts=solution.problem.starts) if grid else None
+    colour = palette.VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
+    heading = f'<span style="color:{colour}">{text(verdict.verdict)}</span>'
     return _card(heading, _facts(facts) + (f"<small>{lines}</small>" if drawing else ""), drawing)
 
 
@@ -261,48 +231,44 @@ def results_card(results: Results) -> str:
     for row in results.summary() if results.runs else ():
         figures = ("-",) * 4 if not row["runs"] else (
             _score(row["settled_50"]), f"{_score(row['settled_25'])} to {_score(row['settled_75'])}",
-            "never" if isinf(row["steps_to_90_50"]) else f"{row['steps_to_90_50']:,.0f}",
+            "never" if math.isinf(row["steps_to_90_50"]) else f"{row['steps_to_90_50']:,.0f}",
             f"{row['shortest_share']:.0%}",
         )  # fmt: skip
         settings = (value_text(row[name]) for name in results.swept)
-        rows.append((row["setup"], row["task"], *settings, row["label"], row["runs"], *figures))
+        rows.append((row["setup"], row["task"], *settings, row["method"], row["runs"], *figures))
     more = f"<small>and {len(rows) - MOST_ROWS} more rows: see results.summary()</small>" * (len(rows) > MOST_ROWS)
-    return _card(_text(repr(results)), _table(names, rows[:MOST_ROWS], words=3 + len(results.swept)) + more)
+    return _card(text(repr(results)), _table(names, rows[:MOST_ROWS], words=3 + len(results.swept)) + more)
 
 
 def _score(score: float) -> str:
-    return "-" if isnan(score) else f"{score:.3f}"
+    return "-" if math.isnan(score) else f"{score:.3f}"
 
 
 def _steps(length: float | None) -> str:
     if length is None:
         return "does not complete the task"
-    return "not known" if isnan(length) else "none" if length >= FAR else f"{length:g} steps"
+    return "not known" if math.isnan(length) else "none" if length >= FAR else f"{length:g} steps"
 
 
-def _text(value: object) -> str:
-    """Return a value as HTML shows it; names come from files and may hold anything."""
-    return escape(printable(str(value)))
+def _cell(tag: str, value: object, side: str = "left") -> str:
+    return f'<{tag} style="text-align:{side}">{text(value)}</{tag}>'
 
 
 def _facts(facts: Facts) -> str:
-    rows = "".join(f"<tr><th {_LEFT}>{_text(name)}</th><td {_LEFT}>{_text(fact)}</td></tr>" for name, fact in facts)
-    return f"<table>{rows}</table>"
+    rows = (_cell("th", name) + _cell("td", fact) for name, fact in facts)
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[object]], words: int) -> str:
-    """Write a table whose first columns are words."""
-
-    def cell(tag: str, k: int, value: object) -> str:
-        return f'<{tag} style="text-align:{"left" if k < words else "right"}">{_text(value)}</{tag}>'
-
-    lines = ["".join(cell("th", k, name) for k, name in enumerate(names))]
-    lines += ["".join(cell("td", k, value) for k, value in enumerate(row)) for row in rows]
+    """Write a table whose first columns are words and the others numbers."""
+    sides = ["left" if k < words else "right" for k in range(len(names))]
+    tagged = [("th", names), *(("td", row) for row in rows)]
+    lines = ("".join(_cell(tag, value, side) for value, side in zip(row, sides, strict=True)) for tag, row in tagged)
     return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
 
 
 def _card(heading: str, *parts: str | None) -> str:
-    """Put a heading above facts and drawings, which stand side by side where there is room."""
-    boxes = "".join(f'<div style="min-width:{SIDE}px">{part}</div>' for part in parts if part)
+    """Put a heading above facts and drawings, side by side where there is room."""
+    boxes = "".join(f'<div style="min-width:{BESIDE}px">{part}</div>' for part in parts if part)
     row = f'<div style="display:grid;grid-template-columns:auto 1fr;gap:1em;justify-items:start">{boxes}</div>'
     return f"<div><b>{heading}</b>{row}</div>"

@@ -13,7 +13,7 @@ function shortSteps(value) {
   return n < 1e6 ? `${show(n / 1e3)}k` : `${show(n / 1e6)}M`;
 }
 
-// Python folded the signs of differences into whole numbers; see report_data.py.
+// Python folded the signs of differences into whole numbers; see `_differences` in report.py.
 function unfold(folded, shape, range, levels) {
   const [count, lines, ticks] = shape,
     [low, high] = range,

@@ -1,18 +1,16 @@
-"""What a page needs to walk a problem by itself: where moves lead, what machines pay, and what policies do.
+"""The pages that explain a problem: the map or box, the machine, what was learned, and what is exactly true.
 
-Policies are tables of actions. A learner with options has a table per option, and a table that says which option it
-takes up; a learner without them has a table per machine state. So one rule follows both: take up an option, keep it
-until the machine state is left.
-
-The page that explains a problem: the map, the machine, what was learned, and what is exactly true.
-
-The page that explains a problem on Water world: the box, the machine, and episodes step by step.
+A page walks a map by itself: it has tables of where moves lead, what machines pay and what policies do. Policies are
+tables of actions. A learner with options has a table per option, and one of the option that it chooses; a learner
+without them has a table per machine state. So one rule follows both: choose an option, keep it until the machine state
+is left. The page of a water world has episodes step by step.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +21,28 @@ from fastrm.errors import ConfigError, printable
 from fastrm.exact import Guarantee, Solution, WaterGuarantee, check_gamma, guarantee, highest_action, solve
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
-from fastrm.pages import page, page as still
+from fastrm.pages import page
 from fastrm.pages.page import machine_graph, smallest
-from fastrm.plots import visits
+from fastrm.plots import known_values, last_best, palette, visits
 from fastrm.problems import Problem, WaterProblem, check_problem
 from fastrm.worlds import START, WALL, GridMap
+
+SCRIPTS = (
+    "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
+)  # fmt: skip
+"""What draws a problem."""
+MOST_PAIRS = 600_000
+"""Cells times machine states of a page: more make it too large to send, and no cell could be seen."""
+MOST_RULES = 4_000_000
+"""Kinds of moves times machine states."""
+
+_MEANING = {
+    "shortest": "Every optimal policy takes a shortest path.",
+    "shortest for some optimal policies only": "Some optimal policies take a shortest path, others do not.",
+    "never finishes": "The optimal policy never completes the task: going round in a loop earns it more.",
+    "ends in failure": "The optimal policy ends in a failure: that earns it more than completing the task.",
+    "undecided": "Whether every optimal policy takes a shortest path could not be decided.",
+}
 
 
 class Policy(NamedTuple):
@@ -36,17 +51,17 @@ class Policy(NamedTuple):
     actions: Array
     """uint8 [n_s, n_o]: the action of every cell in every option (or machine state)."""
     choice: Array | None
-    """[n_s, n_u]: the option taken up in every cell and machine state; None where options are machine states."""
+    """[n_s, n_u]: the option chosen in every cell and machine state; None where options are machine states."""
     value: Array
-    """float64 [n_s, n_u]: NaN where nothing was ever learned."""
+    """float64 [n_s, n_u]: NaN where nothing was learned."""
     visits: Array | None = None
     """[n_s, n_u]: how often the agent is there."""
 
 
 def columns_of(problem: Problem, machine: int) -> slice:
     """Return the columns of one machine's states."""
-    mine = [column for column, (number, _) in enumerate(problem.states) if number == machine]
-    return slice(mine[0], mine[-1] + 1)
+    columns = [column for column, (number, _) in enumerate(problem.states) if number == machine]
+    return slice(columns[0], columns[-1] + 1)
 
 
 def exact_policy(solution: Solution) -> Policy:
@@ -78,35 +93,19 @@ def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
     """Return what a run does greedily; None for a learner whose rule the page does not know."""
     here, first = columns_of(problem, machine), run.more.get("first_option")
     if registry.find(run.algo).per_state:
-        value = _known_values(run.q[:, here], run.config.q_init)
+        value = known_values(run.q[:, here], run.config.q_init)
         count = visits(problem, run.q, run.last_epsilon, run.config.episode_limit)[:, here]
-        return Policy(_greedy(run.q)[:, here], None, value, count)
+        return Policy(last_best(run.q)[:, here].astype(np.uint8), None, value, count)
     if first is None or run.controller is None:
         return None
     options = first.astype(np.int64)
     begin, end = options[here.start], options[here.stop]
     choice = np.empty((len(run.q), here.stop - here.start), dtype=np.int64)
     for k, u in enumerate(range(here.start, here.stop)):
-        mine = run.controller[:, options[u] : options[u + 1]]
-        choice[:, k] = options[u] - begin + _last_best(mine)
+        choice[:, k] = options[u] - begin + last_best(run.controller[:, options[u] : options[u + 1]])
     q = np.take_along_axis(run.q[:, begin:end], choice[:, :, None], axis=1)
-    return Policy(_greedy(run.q[:, begin:end]), choice, _known_values(q, run.config.q_init))
-
-
-def _known_values(q: Array, initial: float) -> Array:
-    """Return the best value of every pair, NaN where no action was ever updated."""
-    known: Array = np.where((q == initial).all(axis=2), np.nan, q.max(axis=2))
-    return known
-
-
-def _last_best(values: Array) -> Array:
-    """Return the last of the largest along the last axis, as roll-outs choose."""
-    last: Array = values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1)
-    return last
-
-
-def _greedy(q: Array) -> Array:
-    return _last_best(q).astype(np.uint8)
+    actions = last_best(run.q[:, begin:end]).astype(np.uint8)
+    return Policy(actions, choice, known_values(q, run.config.q_init))
 
 
 def world_data(problem: Problem) -> dict[str, Any]:
@@ -141,10 +140,6 @@ def rule_arrays(problem: Problem, machine: int) -> dict[str, Array]:
     }
 
 
-LEVELS = 48
-"""Levels of values and of visits that a page tells apart."""
-
-
 def policy_arrays(policy: Policy) -> dict[str, Array]:
     """Return a policy as small numbers.
 
@@ -161,38 +156,20 @@ def policy_arrays(policy: Policy) -> dict[str, Array]:
 
 
 def _levels(values: Array) -> tuple[Array, Array]:
-    """Return the level of every value in its column, [n_s, n_u], and a value of every level, [n_u, LEVELS]."""
-    level = np.zeros(values.shape, dtype=np.uint8)
-    scale = np.full((values.shape[1], LEVELS), np.nan)
+    """Return the level of every value in its column, [n_s, n_u], and a value of every level, [n_u, n_levels]."""
+    level, most = np.zeros(values.shape, dtype=np.uint8), palette.VALUE_LEVELS
+    scale = np.full((values.shape[1], most), np.nan)
     for u in range(values.shape[1]):
         known = np.isfinite(values[:, u])
         different, place, count = np.unique(values[known, u], return_inverse=True, return_counts=True)
         if not len(different):
             continue
         middle = (count.cumsum() - count / 2) / count.sum()  # equal values share a level
-        mine = np.minimum((LEVELS * middle).astype(np.int64), LEVELS - 1)
-        level[known, u] = 1 + mine[place.reshape(-1)]
-        scale[u, mine] = different
-        scale[u, : mine[0]], scale[u, mine[-1] :] = different[0], different[-1]
+        own = np.minimum((most * middle).astype(np.int64), most - 1)
+        level[known, u] = 1 + own[place.reshape(-1)]
+        scale[u, own] = different
+        scale[u, : own[0]], scale[u, own[-1] :] = different[0], different[-1]
     return level, scale.astype(np.float32)
-
-
-SCRIPTS = (
-    "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
-)  # fmt: skip
-"""What draws a problem."""
-MOST_PAIRS = 600_000
-"""Cells times machine states of a page: more make it too large to send, and no cell could be seen."""
-MOST_RULES = 4_000_000
-"""Kinds of moves times machine states."""
-
-_MEANING = {
-    "shortest": "Every optimal policy takes a shortest path.",
-    "shortest for some optimal policies only": "Some optimal policies take a shortest path, others do not.",
-    "never finishes": "The optimal policy never completes the task: going round in a loop earns it more.",
-    "ends in failure": "The optimal policy ends in a failure: that earns it more than completing the task.",
-    "undecided": "Whether every optimal policy takes a shortest path could not be decided.",
-}
 
 
 def explain_page(
@@ -230,14 +207,24 @@ def explain_page(
     data = explain_data(problem, run, gamma=gamma, machine=machine)
     title = f"{data['machine']['name']} on {data['map']['name']}"
     data |= {"title": title, "command": command, "version": fastrm.__version__}
-    fallback = still.explained(problem, data)
-    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, fallback)
+    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, _still(problem, data))
+
+
+def _still(problem: Problem, data: Mapping[str, Any]) -> str:
+    """Return the page without scripts: the map, the machine as text, and the verdict."""
+    verdict, text = data["verdict"], page.text
+    meaning = f"<p>{text(verdict['verdict'])}: {text(verdict['meaning'])}</p>" if verdict else ""
+    machine = text("\n".join(data["machine"]["text"])).replace("\\n", "\n")
+    return (
+        f"<h1>{text(data['title'])}</h1><p>This page needs JavaScript to walk the map.</p>{meaning}"
+        f"{page.still_map(problem.grid)}<pre>{machine}</pre>"
+    )
 
 
 def explain_data(
     problem: Problem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, brief: bool = False
 ) -> dict[str, Any]:
-    """Return what the script needs; `brief` leaves out the range of discounts, which takes longest."""
+    """Return the data of the page; `brief` leaves out the range of discounts, which takes longest."""
     check_problem(problem)
     gamma = run.config.gamma if run is not None else gamma
     check_gamma(gamma)
@@ -262,12 +249,12 @@ def explain_data(
     policies["shortest"] = {"columns": len(problem.machines[machine].states)}
     return {
         "map": {"name": _bare(problem.source), **world_data(problem)},
-        "machine": _machine(problem, machine),
+        "machine": _machine_data(problem, machine),
         "gamma": gamma,
         "slip": problem.slip,
-        "run": _told(run, machine, is_followed=learned is not None),
+        "run": None if run is None else _run_data(run, machine, is_followed=learned is not None),
         "policies": policies,
-        "verdict": _verdict(verdict, brief) if verdict else None,
+        "verdict": _verdict_data(verdict, brief) if verdict else None,
         "arrays": page.pack(arrays),
     }
 
@@ -283,13 +270,12 @@ def _check_size(problem: Problem) -> None:
         )
 
 
-def _machine(problem: Problem, number: int) -> dict[str, Any]:
+def _machine_data(problem: Problem, number: int) -> dict[str, Any]:
     machine = problem.machines[number]
-    first = int(problem.tables.first_u[number]) - columns_of(problem, number).start
     return {
         "name": machine.name or _bare(machine.source),
         "states": list(machine.states),
-        "first": first,
+        "first": int(problem.tables.first_u[number]) - columns_of(problem, number).start,
         "ends": {"success": list(machine.success), "failure": list(machine.failure)},
         "task": [number + 1, len(problem.machines)],
         "text": machine.write().rstrip("\n").split("\n"),
@@ -298,7 +284,7 @@ def _machine(problem: Problem, number: int) -> dict[str, Any]:
 
 
 def _bare(source: str) -> str:
-    """Return the name of something generated without the brackets that mark it as no file.
+    """Return the name of a file, or that of something generated without its brackets.
 
     >>> _bare("<1a1b size 9 seed 1>"), _bare("maps/lake.map")
     ('1a1b size 9 seed 1', 'maps/lake.map')
@@ -306,9 +292,7 @@ def _bare(source: str) -> str:
     return source[1:-1] if re.fullmatch("<[^<>]*>", source) else source
 
 
-def _told(run: Run | None, machine: int, *, is_followed: bool) -> dict[str, Any] | None:
-    if run is None:
-        return None
+def _run_data(run: Run, machine: int, *, is_followed: bool) -> dict[str, Any]:
     return {
         "learner": run.algo.upper() + (" with reward shaping" if run.shaping else ""),
         "seed": str(run.seed),
@@ -321,13 +305,12 @@ def _told(run: Run | None, machine: int, *, is_followed: bool) -> dict[str, Any]
     }
 
 
-def _verdict(verdict: Guarantee, brief: bool) -> dict[str, Any]:
-    witness, gamma = verdict.witness, verdict.solution.gamma
-    meaning = _MEANING.get(verdict.verdict, "The optimal policy takes a detour.")
-    table: dict[str, Any] = {
+def _verdict_data(verdict: Guarantee, brief: bool) -> dict[str, Any]:
+    witness = verdict.witness
+    return {
         "verdict": verdict.verdict,
         "kind": "good" if verdict.is_shortest else "unsure" if verdict.verdict == "undecided" else "bad",
-        "meaning": meaning,
+        "meaning": _MEANING.get(verdict.verdict, "The optimal policy takes a detour."),
         "reason": printable(verdict.reason or ""),
         "length": verdict.length,
         "shortest": verdict.shortest,
@@ -337,15 +320,12 @@ def _verdict(verdict: Guarantee, brief: bool) -> dict[str, Any]:
         "loop": witness.loop,
         "leavesAt": witness.leaves_at,
         "state": witness.state,
-        "thresholds": [],
+        "thresholds": _thresholds(verdict, brief) if verdict.solution.gamma < 1 else [],
     }
-    if gamma < 1:
-        table["thresholds"] = _thresholds(verdict, brief)
-    return table
 
 
 def _thresholds(verdict: Guarantee, brief: bool) -> list[list[str]]:
-    """Return symbol, value and meaning of what would change the verdict."""
+    """Return symbol, value and meaning of the numbers that decide the verdict."""
     reward, step = verdict.critical_reward, verdict.critical_step_reward
     rows = [["R*", _number(reward), "above this terminal reward every optimal policy takes a shortest path"]]
     if step is not None:

@@ -25,7 +25,7 @@ function legend(data, main) {
         "g",
         { class: "start", transform: "translate(.7 .5) scale(.7)" },
         svg("circle", { r: 0.62 }),
-        svg("path", { d: "M-.3 0h.6M0 -.3v.6" }),
+        svg("path", { d: SYMBOLS.start }),
       ),
     ),
     "start: drag it anywhere",
@@ -33,7 +33,7 @@ function legend(data, main) {
   entries.push([drawing(svg("circle", { class: "agent", cx: 0.7, cy: 0.5, r: 0.3 })), "agent in the episode"]);
   data.map.objects.forEach((letter, k) =>
     entries.push([
-      drawing(svg("text", { class: `object object-${k % 9}`, x: 0.7, y: 0.5 }, letter)),
+      drawing(svg("text", { class: `object object-${k % SYMBOLS.objects}`, x: 0.7, y: 0.5 }, letter)),
       `object ${letter}`,
     ]),
   );

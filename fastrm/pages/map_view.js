@@ -1,6 +1,6 @@
 // The map: walls, fences, objects, a heat of values, greedy arrows, tracks, and a start that can be moved.
 
-const HEAT_LEVELS = 12;
+const HEAT_LEVELS = SYMBOLS.heatLevels;
 const DENSE = 56; // cells along a side beyond which arrows thin out
 
 function mapView(world, data, onStart, onHover) {
@@ -19,7 +19,7 @@ function mapView(world, data, onStart, onHover) {
       "g",
       { class: "start", tabindex: 0, role: "application" },
       svg("circle", { r: 0.62 }),
-      svg("path", { d: "M-.3 0h.6M0 -.3v.6" }),
+      svg("path", { d: SYMBOLS.start }),
     ),
   };
   const picture = svg(
@@ -48,7 +48,7 @@ function mapView(world, data, onStart, onHover) {
       if (letter === data.map.wall) walls += tile(row, column);
       const kind = data.map.objects.indexOf(letter);
       if (kind >= 0) {
-        const text = svg("text", { class: `object object-${kind % 9}`, x: column + 0.5, y: row + 0.5 }, letter);
+        const text = svg("text", { class: `object object-${kind % SYMBOLS.objects}`, x: column + 0.5, y: row + 0.5 }, letter);
         layers.objects.append(text);
       }
     }),

@@ -1,14 +1,8 @@
-"""A page in one file: style, data and script put together so that nothing in the data can act.
+"""The parts of a web page in one file: style, data and script, curves and maps without script, and machines.
 
-The browser is told to run one script and one style sheet, known by their hashes, and to load nothing at all. The data
-stand in a block that is never run. Its text cannot end the block, since ``<``, ``>`` and ``&`` are written as escapes.
-
-What a page shows where no script runs: a map and learning curves as pictures that stand still.
-
-The picture of a machine as a page shows it: only shapes and texts, and where its states lie, so they can be clicked.
-
-The picture itself is that of `fastrm.plots.to_svg`. Its elements are copied one by one, and only those that draw:
-a page never holds markup it did not write.
+Nothing in the data can act. The browser is told to run one script and one style sheet, known by their hashes, and to
+load nothing at all. The data are in a block that is never run, whose text cannot end it, since ``<``, ``>`` and ``&``
+are written as escapes. Scripts build what they show from this data element by element.
 """
 
 from __future__ import annotations
@@ -17,10 +11,8 @@ import base64
 import hashlib
 import json
 import math
-import re
-import xml.etree.ElementTree as ElementTree
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -30,32 +22,27 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import printable
 from fastrm.machines import RewardMachine
-from fastrm.plots import KIND_COLOURS, OBJECT_COLOURS, PAGE_COLOURS, heat_shades, to_svg
-from fastrm.problems import Problem
+from fastrm.plots import fence_ends, lay_out, palette, svg_shapes
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _THEMES = {"light": ":root", "dark": "@media (prefers-color-scheme: dark) { :root"}
 _KINDS = {"uint8": "u1", "uint16": "u2", "uint32": "u4", "float32": "f4", "float64": "f8"}
-_FOLDER = "fastrm.pages"
+_SYMBOLS = {
+    "arrows": list(palette.ARROWS), "heatLevels": palette.HEAT_LEVELS, "objects": len(palette.OBJECT_COLOURS),
+    "start": palette.START_PATH, "valueLevels": palette.VALUE_LEVELS,
+}  # fmt: skip
+"""What scripts know of the palette."""
 
 
 def assemble(title: str, scripts: Iterable[str], data: Mapping[str, Any], still: str) -> str:
-    """Put a page together.
+    """Return a page that runs script files of this folder, in order and in one scope, on data.
 
-    Parameters
-    ----------
-    title : str
-        What the tab of the browser shows.
-    scripts : iterable of str
-        Names of the script files of this folder, in order; they share one scope.
-    data : mapping
-        What the script reads: numbers, texts and lists.
-    still : str
-        Markup for browsers that run no scripts; made by us, its texts escaped.
+    `still` is markup for browsers that run no scripts, its texts escaped.
     """
-    style = _colours() + _read("page.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(_read(name) for name in scripts) + "\n})();\n"
+    style = _variables() + _read("page.css") + _classes()
+    parts = [f"const SYMBOLS = {to_json(_SYMBOLS)};", *(_read(name) for name in scripts)]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -92,7 +79,7 @@ def text(value: object) -> str:
 
 
 def to_json(data: object) -> str:
-    r"""Write data so that it cannot end the block it stands in; what is not finite becomes text, as JSON has none.
+    r"""Write data so that it cannot end its block; numbers that are not finite become texts, as JSON has none.
 
     >>> to_json({"name": "</script>", "length": float("inf")})
     '{"length":"inf","name":"\\u003c/script\\u003e"}'
@@ -113,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 
 def pack(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """Return arrays as text: one after the other, compressed, in letters; `unpack.js` reads them."""
+    """Return arrays as text: joined, compressed, in base 64; `unpack.js` reads them."""
     index, parts = [], []
     for name, array in arrays.items():
         index.append([name, _KINDS[array.dtype.name], int(array.size)])
@@ -122,47 +109,44 @@ def pack(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def smallest(array: Array) -> Array:
-    """Return whole numbers from 0 on in the smallest type that holds them."""
+    """Return non-negative integers in the smallest type that holds them."""
     top = int(array.max(initial=0))
     return array.astype(np.uint8 if top < 1 << 8 else np.uint16 if top < 1 << 16 else np.uint32)
 
 
 def _read(name: str) -> str:
-    return (resources.files(_FOLDER) / name).read_text(encoding="utf-8")
+    return (resources.files("fastrm.pages") / name).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
-def _colours() -> str:
+def _variables() -> str:
     """Return all colours as CSS variables, for both themes."""
     blocks = []
     for theme, opening in _THEMES.items():
-        named = dict(PAGE_COLOURS[theme])
-        named |= {f"heat-{k}": shade for k, shade in enumerate(heat_shades(theme))}
+        named = dict(palette.PAGE_COLOURS[theme])
+        named |= {f"heat-{k}": shade for k, shade in enumerate(palette.heat_shades(theme))}
         if theme == "light":
-            named |= {f"object-{k}": colour for k, colour in enumerate(OBJECT_COLOURS)}
-            named |= {f"kind-{kind}": colour for kind, colour in KIND_COLOURS.items()}
-            named |= {f"kind-{k}": colour for k, colour in enumerate(OBJECT_COLOURS)}  # of learners on one kind
-        named |= {"kind-boolean": PAGE_COLOURS[theme]["ink"]}  # black is invisible on a dark page
+            named |= {f"object-{k}": colour for k, colour in enumerate(palette.OBJECT_COLOURS)}
+            named |= {f"kind-{kind}": colour for kind, colour in palette.KIND_COLOURS.items()}
+            named |= {f"kind-{k}": colour for k, colour in enumerate(palette.OBJECT_COLOURS)}  # of learners on one kind
+        named |= {"kind-boolean": palette.PAGE_COLOURS[theme]["ink"]}  # black is invisible on a dark page
         lines = " ".join(f"--{name}: {colour};" for name, colour in named.items())
         blocks.append(f"{opening} {{ {lines} }}{' }' if theme == 'dark' else ''}\n")
-    blocks += [
-        f".kind-{kind} {{ --own: var(--kind-{kind}); }}\n" for kind in (*KIND_COLOURS, *range(len(OBJECT_COLOURS)))
-    ]
     return "".join(blocks)
 
 
-def explained(problem: Problem, data: Mapping[str, Any]) -> str:
-    """Return the map, the machine as text, and the verdict."""
-    verdict = data["verdict"]
-    said = f"<p>{text(verdict['verdict'])}: {text(verdict['meaning'])}</p>" if verdict else ""
-    written = text("\n".join(data["machine"]["text"])).replace("\\n", "\n")
-    return (
-        f"<h1>{text(data['title'])}</h1><p>This page needs JavaScript to walk the map.</p>{said}"
-        f"{still_map(problem.grid)}<pre>{written}</pre>"
-    )
+def _classes() -> str:
+    """Return the classes that give an element one of these colours."""
+    objects, heats = range(len(palette.OBJECT_COLOURS)), range(palette.HEAT_LEVELS)
+    rules = [
+        *(f".heat-{k} {{ fill: var(--heat-{k}); }}" for k in heats),
+        *(f".object-{k} {{ fill: var(--object-{k}); }} .ball-{k} {{ stroke: var(--object-{k}); }}" for k in objects),
+        *(f".kind-{kind} {{ --own: var(--kind-{kind}); }}" for kind in (*palette.KIND_COLOURS, *objects)),
+    ]
+    return "\n".join(rules) + "\n"
 
 
 def still_map(grid: GridMap) -> str:
@@ -174,11 +158,10 @@ def still_map(grid: GridMap) -> str:
             if tile == WALL:
                 walls.append(f"M{column} {row}h1v1h-1z")
             elif tile != FLOOR:
-                shown = "+" if tile == START else tile
+                shown = palette.START_SIGN if tile == START else tile
                 marks.append(f'<text x="{column + 0.5}" y="{row + 0.5}" class="object">{text(shown)}</text>')
-    for (row, column), there in sorted(grid.fences):
-        fence = f"M{column} {row + 1}h1" if there[0] > row else f"M{column + 1} {row}v1"
-        marks.append(f'<path class="fence" d="{fence}"/>')
+    for left, top, _, bottom in fence_ends(grid):
+        marks.append(f'<path class="fence" d="M{left} {top}{"h" if top == bottom else "v"}1"/>')
     return (
         f'<svg class="map" viewBox="0 0 {width} {height}" role="img" aria-label="the map">'
         f'<path class="wall" d="{"".join(walls)}"/>{"".join(marks)}</svg>'
@@ -214,69 +197,24 @@ def _curve(kind: str, dashes: str, points: str) -> str:
     return f'<polyline class="curve kind-{text(kind)}" stroke-dasharray="{text(dashes)}" points="{points}"/>'
 
 
-_SHAPES = {
-    "g": "transform", "path": "d", "polygon": "points", "polyline": "points", "line": "x1 y1 x2 y2",
-    "circle": "cx cy r", "ellipse": "cx cy rx ry", "rect": "x y width height rx ry",
-    "text": "x y font-size text-anchor font-weight font-style dominant-baseline", "tspan": "x y dx dy font-size",
-}  # fmt: skip
-"""What is copied, and with which attributes beside the `_LOOK`."""
-_LOOK = "fill stroke stroke-width stroke-dasharray stroke-linejoin stroke-linecap paint-order opacity fill-opacity"
-_PLAIN = re.compile(r"[^<>\"'&:;]*")
-_MOST = 80
-"""States beyond which a picture is a tangle."""
-
-Box = tuple[float, float, float, float]
+MOST_STATES = 80
+"""States beyond which the picture of a machine is a tangle."""
 
 
 def machine_graph(machine: RewardMachine) -> dict[str, Any] | None:
-    """Return the picture as nested lists (tag, attributes, text, children), its size, and the box of every state.
+    """Return a machine as shapes (tag, attributes, text, children), with its size and the box of every state.
 
     None where the machine has too many states for a picture.
     """
-    if len(machine.states) > _MOST:
+    if len(machine.states) > MOST_STATES:
         return None
-    root = ElementTree.fromstring(to_svg(machine))
-    size = [float(number) for number in root.get("viewBox", "0 0 0 0").split()[2:]]
-    states = (*machine.states, *machine.success, *machine.failure)
-    found = dict(_boxes(root, {printable(name): name for name in states}))
+    drawing = lay_out(machine)
+    names = {printable(name): name for name in (*machine.states, *machine.success, *machine.failure)}
+    boxes = {names[node.name]: node.box() for node in drawing.nodes}
     return {
-        "size": size,
-        "shapes": [copy for child in root for copy in _copied(child)],
-        "boxes": {name: [round(number, 1) for number in box] for name, box in found.items()},
+        "size": [float(round(side)) for side in (drawing.width, drawing.height)],
+        "shapes": [[*shape, []] for shape in svg_shapes(drawing)],
+        "boxes": {
+            name: [round(x, 1) for x in (*box[:2], box[2] - box[0], box[3] - box[1])] for name, box in boxes.items()
+        },
     }
-
-
-def _copied(element: ElementTree.Element) -> Iterator[list[Any]]:
-    tag = element.tag.rpartition("}")[2]
-    if tag not in _SHAPES:
-        return
-    names = (*_SHAPES[tag].split(), *_LOOK.split())
-    kept = {name: value for name in names if (value := element.get(name)) is not None and _PLAIN.fullmatch(value)}
-    yield [tag, kept, element.text or "", [copy for child in element for copy in _copied(child)]]
-
-
-def _boxes(root: ElementTree.Element, names: dict[str, str]) -> Iterator[tuple[str, Box]]:
-    """Yield the smallest shape around every text that is the name of a state."""
-    shapes = [box for element in root.iter() if (box := _box(element)) is not None]
-    for element in root.iter():
-        if element.tag.endswith("text") and (element.text or "") in names:
-            x, y = float(element.get("x", "0")), float(element.get("y", "0")) - 3
-            around = [b for b in shapes if b[0] <= x <= b[0] + b[2] and b[1] <= y <= b[1] + b[3]]
-            around = [box for box in around if box[2] < 0.9 * float(root.get("width", math.inf))]  # the ground
-            if around:
-                yield names[element.text or ""], max(around, key=lambda box: box[2] * box[3])
-
-
-def _box(element: ElementTree.Element) -> Box | None:
-    """Return left, top, width and height of a round or rectangular shape."""
-    tag = element.tag.rpartition("}")[2]
-
-    def number(name: str) -> float:
-        return float(element.get(name) or 0)
-
-    if tag in ("circle", "ellipse"):
-        rx, ry = (number("r"), number("r")) if tag == "circle" else (number("rx"), number("ry"))
-        return number("cx") - rx, number("cy") - ry, 2 * rx, 2 * ry
-    if tag == "rect" and element.get("x") is not None:
-        return number("x"), number("y"), number("width"), number("height")
-    return None

@@ -25,6 +25,7 @@ from fastrm.plots import (
     has_curves,
     looks_of,
     name_of,
+    palette,
     sweep_points,
     value_text,
     with_settings,
@@ -38,22 +39,25 @@ MOST_TICKS, INTERVAL_TICKS = 240, 20
 """Ticks of a curve, and ticks at which the mean over maps gets its interval, which is resampled and takes a while."""
 MOST_INTERVALS = 4000
 PRECISION = 2000
-"""Levels between the lowest and the highest score: no eye, and no reader of a curve, tells more apart."""
+"""Levels between the lowest and the highest score: nobody sees more on a curve."""
+PROVENANCE = ("command", "started", "ended", "fastrm", "git_commit", "machine", "semantics", "schema", "experiment")
+OWN_SCRIPTS = ("table.js", "chart.js", "report_tables.js", "runs_dialog.js", "report.js", "report_page.js")
+REPLAYS, MOST_REPLAYS = 12, 100
+"""Runs whose tables a page holds, by default and at most; each takes about 15 kB and a second."""
+_CHIPS = {"holds": "good", "holds on most maps": "mostly", "does not hold": "bad", "not in this file": "absent"}
 
 
 def methods_data(groups: Groups) -> list[dict[str, Any]]:
     """Return name and look of every method; looks are those of the figures."""
-    found, labels = [], list(dict.fromkeys(label for _, _, label in groups))
-    looks = looks_of([method_of(label) for label in labels])
-    kinds, algos = (
-        list(dict.fromkeys(getattr(method_of(label), name) for label in labels)) for name in ("kind", "algo")
-    )
-    for label in labels:
-        method, dashes = method_of(label), looks[label]["linestyle"]
+    methods = {label: method_of(label) for _, _, label in groups}
+    looks, found = looks_of(list(methods.values())), []
+    kinds, algos = (list(dict.fromkeys(getattr(one, name) for one in methods.values())) for name in ("kind", "algo"))
+    for label, method in methods.items():
+        colour, dashes = algos.index(method.algo) % len(palette.OBJECT_COLOURS), looks[label]["linestyle"]
         found.append({
             "label": label,
             "name": name_of(label),
-            "kind": str(algos.index(method.algo) % 9) if len(kinds) == 1 < len(algos) else method.kind or "file",
+            "kind": str(colour) if len(kinds) == 1 < len(algos) else method.kind or "file",
             "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
             "dots": method.shaping,
             "start": None if method.optimism is None else f"{method.optimism:g}",
@@ -62,7 +66,7 @@ def methods_data(groups: Groups) -> list[dict[str, Any]]:
 
 
 def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return what the curves are about, and quartiles over runs and means over maps as differences of small numbers."""
+    """Return steps, ranges and ceilings of the curves, and quartiles over runs and means over maps as small numbers."""
     steps, score = results["step"], np.nan_to_num(results["score"], nan=0.0)
     chosen = _spread(len(steps), MOST_TICKS)
     few = _spread(len(steps), INTERVAL_TICKS)
@@ -84,7 +88,7 @@ def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[
 
 
 def _spread(ticks: int, most: int) -> Array:
-    """Choose ticks, evenly on a logarithmic axis where there are too many, the first and the last included."""
+    """Choose ticks, with the first and the last: where there are too many, evenly on a linear and on a log axis."""
     if ticks <= most:
         return np.arange(ticks)
     wanted = np.concatenate([np.geomspace(1, ticks, most // 2), np.linspace(1, ticks, most // 2)])
@@ -121,12 +125,12 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
         if against not in labels or len(labels) < 2:
             continue
         row = groups[setup, task, against][0]
-        mine = results.select(**{name: results[name][row] for name in ("setup", "task", *results.swept)})
+        panel = results.select(**{name: results[name][row] for name in ("setup", "task", *results.swept)})
         for label in labels:
             if label == against:
                 continue
             try:
-                pair = mine.compare(label, against)
+                pair = panel.compare(label, against)
             except FastrmError:  # no runs on the same map and seed, or shorter than a tick
                 continue
             rows.append({
@@ -140,7 +144,8 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
 
 def summary_data(results: Results) -> list[dict[str, Any]]:
     """Return the summary, tasks named as in the groups."""
-    rows = [row for row in results.summary() if row["runs"]]
+    by = ("setup", "task", *results.swept, "label")
+    rows = [row for row in results.summary(by) if row["runs"]]
     return [row | {"task": with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows]
 
 
@@ -151,9 +156,9 @@ def sweeps_data(results: Results) -> list[dict[str, Any]]:
         points = list(sweep_points(results, setting))
         over = " or ".join(dict.fromkeys(point.over for point in points))
         values = list(dict.fromkeys(point.value for point in points))
+        rows = dict.fromkeys((p.setup, p.task, p.label) for p in points)
         for name, what in (("settled", "Settled score"), ("steps", "Steps to 90 %")):
             cells = {(p.setup, p.task, p.label, p.value): _cell(p, name) for p in points}
-            rows = dict.fromkeys((p.setup, p.task, p.label) for p in points)
             tables.append({
                 "title": f"{what} by {setting}: median of runs, with its 95 % interval over {over}",
                 "head": ["setup", "task", "method", *(f"{setting} {value_text(value)}" for value in values)],
@@ -163,14 +168,16 @@ def sweeps_data(results: Results) -> list[dict[str, Any]]:
 
 
 def _cell(point: SweepPoint, name: str) -> str:
-    words = []
-    for number in getattr(point, name):
+    """Format an outcome with its interval, where it has one."""
+
+    def write(number: float) -> str:
         if name == "settled":
-            words.append(f"{number:.3f}")
-        else:
-            words.append("never" if np.isinf(number) else f"{number:,.0f}".replace(",", " "))
-    low, middle, high = words
-    return middle if np.isnan(getattr(point, name)[0]) or low == middle == high else f"{middle} [{low}, {high}]"
+            return f"{number:.3f}"
+        return "never" if np.isinf(number) else f"{number:,.0f}".replace(",", " ")
+
+    ends = getattr(point, name)
+    low, middle, high = map(write, ends)
+    return middle if np.isnan(ends[0]) or low == middle == high else f"{middle} [{low}, {high}]"
 
 
 class Shown(NamedTuple):
@@ -178,7 +185,7 @@ class Shown(NamedTuple):
 
     group: int
     row: int
-    """Where it stands in the file."""
+    """In the file."""
     rank: int
     """1 for the best of its group, 2 for the median, 3 for the worst, else 0."""
 
@@ -219,7 +226,7 @@ def runs_arrays(results: Results, shown: Sequence[Shown]) -> tuple[list[str], di
 
 
 def replays_data(results: Results, groups: Groups, shown: Sequence[Shown], most: int) -> dict[str, Any]:
-    """Learn some runs once more and return them as pages of problems, by row.
+    """Train at most `most` runs again and return the data of their pages, by row.
 
     The last task comes first, as it is the longest, and of every method the median, the worst and the best run.
     """
@@ -239,14 +246,6 @@ def replays_data(results: Results, groups: Groups, shown: Sequence[Shown], most:
         except ConfigError:  # too large for a page, or a learner that is not known here
             continue
     return found
-
-
-PROVENANCE = ("command", "started", "ended", "fastrm", "git_commit", "machine", "semantics", "schema", "experiment")
-OWN_SCRIPTS = ("table.js", "chart.js", "report_tables.js", "runs_dialog.js", "report.js", "report_page.js")
-REPLAYS = 12
-"""Runs whose tables a page holds; each takes about 15 kB and a second."""
-MOST_REPLAYS = 100
-_CHIPS = {"holds": "good", "holds on most maps": "mostly", "does not hold": "bad", "not in this file": "absent"}
 
 
 def report_page(
@@ -297,7 +296,8 @@ def report_page(
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
     maps, columns = runs_arrays(results, shown_runs)
-    name = str(json.loads(results.attributes["experiment"]).get("name", ""))
+    name, failed = str(json.loads(results.attributes["experiment"]).get("name", "")), results["error"]
+    failed = failed[failed != ""]
     file = results.path.name if results.path else "results.h5"
     data: dict[str, Any] = {
         "title": f"{name}: {file}",
@@ -306,14 +306,17 @@ def report_page(
         "shellFile": shlex.quote(file),
         "version": fastrm.__version__,
         "provenance": [[key, str(results.attributes[key])] for key in PROVENANCE if key in results.attributes],
-        "failures": _failures(results),
+        "failures": [len(failed), str(failed[0])] if len(failed) else [],
         "groups": [list(key) for key in groups],
         "methods": methods_data(groups),
         "curves": curves,
         "summary": summary_data(results),
         "against": base,
         "comparisons": comparisons(results, groups, base),
-        "claims": [_claim_row(claim) for claim in claims],
+        "claims": [
+            {**claim, "failing": claim["failing"][:20], "chip": _CHIPS.get(claim["verdict"], "unsure")}
+            for claim in claims
+        ],
         "findings": list(findings) or sweeps_data(results),
         "findingsTitle": "Findings" if findings else "Swept settings",
         "maps": maps,
@@ -322,18 +325,6 @@ def report_page(
         "arrays": page.pack(arrays | columns),
     }
     return page.assemble(data["title"], (*SCRIPTS, *OWN_SCRIPTS), data, _still(results, groups, data))
-
-
-def _claim_row(claim: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a claim with the colour of its verdict and the first of the cases that fail."""
-    chip = _CHIPS.get(claim["verdict"], "unsure")
-    return {**claim, "failing": claim["failing"][:20], "chip": chip}
-
-
-def _failures(results: Results) -> list[Any]:
-    errors = results["error"]
-    failed = errors[errors != ""]
-    return [len(failed), str(failed[0])] if len(failed) else []
 
 
 def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
@@ -347,9 +338,9 @@ def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
         line = label, looks[label]["kind"], looks[label]["dashes"], heights
         panels.setdefault(f"{setup}, task {task}", []).append(line)
     low, high = data["curves"]["bandsRange"]
-    said = "".join(f"<li>{page.text(c['claim'])}: <b>{page.text(c['verdict'])}</b></li>" for c in data["claims"])
+    claims = "".join(f"<li>{page.text(c['claim'])}: <b>{page.text(c['verdict'])}</b></li>" for c in data["claims"])
     return (
-        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p><ol>{said}</ol>"
+        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p><ol>{claims}</ol>"
         f"<p>Median scores, from {low:.3g} to {high:.3g} upwards, over {steps[0]} to {steps[-1]} training steps. "
         f"With JavaScript this page also has tables, intervals and single runs.</p>"
         f"{page.still_curves(panels, low, high)}"

@@ -1,14 +1,14 @@
-// The rule of the world and the rule of policies, as kernels/episode.py and kernels/rollout.py have them. No drawing.
+// The rule of the world and the rule of policies, as kernels/episode.py and kernels/exact/rollout.py have them. No drawing.
 
 const ACTIONS = ["up", "right", "down", "left"];
-const ARROWS = ["↑", "→", "↓", "←"];
+const ARROWS = SYMBOLS.arrows;
 const OFFSETS = [
   [-1, 0],
   [0, 1],
   [1, 0],
   [0, -1],
 ];
-const LEVELS = 48; // of values and visits
+const LEVELS = SYMBOLS.valueLevels; // of values and visits
 const LIVE = 0,
   SUCCESS = 1,
   FAILURE = 2;

@@ -1,5 +1,6 @@
-"""All drawing with matplotlib and Pillow: curves, maps, machines, policies and episodes. Their only importer."""
+"""Pictures of curves, maps, machines, policies and episodes; the only room that imports matplotlib and Pillow."""
 
+from fastrm.plots import palette
 from fastrm.plots.agendas import draw_agendas
 from fastrm.plots.animation import save_episode
 from fastrm.plots.curves import (
@@ -14,107 +15,35 @@ from fastrm.plots.curves import (
     learning_curves,
     name_of,
     parity_curves,
-    spread,
     value_text,
     with_settings,
 )
 from fastrm.plots.figures import figures_of
-from fastrm.plots.graph import GraphImage, draw_machine, to_dot, to_mermaid, to_svg
-from fastrm.plots.graph_layout import RADIUS, lay_out
-from fastrm.plots.map_views import draw_maps, paint, show, starts_to_mark
-from fastrm.plots.policies import MOST_ARROWS, draw_learning, draw_run, visits
-from fastrm.plots.starts import (
+from fastrm.plots.graph import draw_machine, svg_shapes, to_dot, to_mermaid, to_svg
+from fastrm.plots.graph_layout import lay_out
+from fastrm.plots.map_views import draw_maps, fence_ends, paint, show, starts_to_mark
+from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
+from fastrm.plots.policies import draw_learning, draw_run, known_values, last_best, visits
+from fastrm.plots.style import DPI, STYLE, have_matplotlib, looks_of, save
+from fastrm.plots.sweeps import (
     StartPoint,
+    SweepPoint,
     by_optimism,
     check_findings,
     check_is_plain,
     optimism_sweep,
     short_names,
     start_points,
+    sweep_points,
 )
-from fastrm.plots.style import (
-    DPI,
-    HERE_COLOUR,
-    KIND_COLOURS,
-    LEARNER_COLOURS,
-    LIGHTNESS_APART,
-    OBJECT_COLOURS,
-    PAGE_COLOURS,
-    PATH_COLOUR,
-    VERDICT_COLOURS,
-    have_matplotlib,
-    heat_shades,
-    ink,
-    lightness,
-    looks_of,
-    object_colour,
-    rgb,
-    save,
-)
-from fastrm.plots.sweeps import SweepPoint, sweep_points
 from fastrm.plots.water import draw_gaps, draw_water, save_water_episode, show_water
 
 __all__ = [
-    "ASCII_BARS",
-    "BARS",
-    "COLUMN_WIDTHS",
-    "DPI",
-    "HERE_COLOUR",
-    "KIND_COLOURS",
-    "LEARNER_COLOURS",
-    "LIGHTNESS_APART",
-    "MOST_ARROWS",
-    "OBJECT_COLOURS",
-    "PAGE_COLOURS",
-    "PATH_COLOUR",
-    "RADIUS",
-    "VERDICT_COLOURS",
-    "GraphImage",
-    "Group",
-    "StartPoint",
-    "SweepPoint",
-    "by_optimism",
-    "ceilings_of",
-    "check_findings",
-    "check_is_plain",
-    "curves_as_text",
-    "draw_agendas",
-    "draw_gaps",
-    "draw_learning",
-    "draw_machine",
-    "draw_maps",
-    "draw_run",
-    "draw_water",
-    "figures_of",
-    "groups_of",
-    "has_curves",
-    "have_matplotlib",
-    "heat_shades",
-    "ink",
-    "lay_out",
-    "learning_curves",
-    "lightness",
-    "looks_of",
-    "name_of",
-    "object_colour",
-    "optimism_sweep",
-    "paint",
-    "parity_curves",
-    "rgb",
-    "save",
-    "save_episode",
-    "save_water_episode",
-    "short_names",
-    "show",
-    "show_water",
-    "spread",
-    "start_points",
-    "starts_to_mark",
-    "sweep_points",
-    "to_dot",
-    "to_mermaid",
-    "to_svg",
-    "value_text",
-    "visits",
-    "with_settings",
-]
+    "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "LEARNER_COLOURS", "LEARNER_MARKERS", "STYLE", "Group", "StartPoint",
+    "SweepPoint", "by_optimism", "ceilings_of", "check_findings", "check_is_plain", "curves_as_text", "draw_agendas",
+    "draw_gaps", "draw_learning", "draw_machine", "draw_maps", "draw_run", "draw_water", "fence_ends", "figures_of",
+    "groups_of", "has_curves", "have_matplotlib", "known_values", "last_best", "lay_out", "learning_curves", "looks_of",
+    "name_of", "optimism_sweep", "paint", "palette", "parity_curves", "save", "save_episode", "save_water_episode",
+    "short_names", "show", "show_water", "start_points", "starts_to_mark", "svg_shapes", "sweep_points", "to_dot",
+    "to_mermaid", "to_svg", "value_text", "visits", "with_settings",
+]  # fmt: skip

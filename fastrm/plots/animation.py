@@ -1,4 +1,4 @@
-"""An episode as an animated GIF: the agent on its map, the machine beside it with its state marked. Needs Pillow.
+"""Episodes as animated GIFs: the agent on its map, the machine beside it with its state marked. Needs Pillow.
 
 A machine of a few states is shown as its graph, a larger one as a list of names around the state it is in.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.machines import RewardMachine
 from fastrm.plots.graph import GraphImage
-from fastrm.plots.map_views import starts_to_mark
-from fastrm.plots.style import HERE_COLOUR, PATH_COLOUR, object_colour
+from fastrm.plots.map_views import fence_ends, starts_to_mark
+from fastrm.plots.palette import DARK, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, WHITE, object_colour
 from fastrm.problems import Moment, Problem, retrace
 from fastrm.worlds import WALL, Cell, GridMap
 
@@ -28,14 +28,13 @@ SIDE, GAP, LINE = 390, 10, 22
 PANELS = (276, 460)
 """Pixels of the machine beside the map; the second where the first leaves its texts too small to read."""
 MAX_FRAMES = 400
-"""An episode that goes on for longer is cut there."""
+"""Frames after which an episode is cut."""
 MAX_GRAPH = 9
 """States, terminals included, beyond which a machine is a list of names."""
 LEAST_SCALE = 0.85
 """Pixels per point of a graph, below which its texts are too small to read."""
 _FINE = 2  # pictures are painted at twice their size, so that lines are smooth
 _COLOURS = 96
-_GREY, _DARK, _WHITE, _FAINT = (150, 150, 150), (40, 40, 40), (255, 255, 255), (222, 222, 222)
 
 
 class _Stage(NamedTuple):
@@ -44,12 +43,13 @@ class _Stage(NamedTuple):
     cell: int
     """Side of a cell."""
     corner: tuple[int, int]
-    """Of the map."""
+    """Left and top of the map."""
     panel: int
-    """Left side of the machine."""
+    """Left of the machine."""
     wide: int
     """Width of the machine."""
     size: tuple[int, int]
+    """Width and height of the frame."""
 
     @property
     def room(self) -> int:
@@ -75,15 +75,15 @@ def save_episode(
         When Pillow is missing or the file cannot be written.
     """
     try:
-        from PIL import Image
+        from PIL import Image, ImageDraw, ImageFont
     except ImportError:
         raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
-    moments, remark = _shown(list(retrace(problem, path, 0, actions)))
+    moments, remark = _cut(list(retrace(problem, path, 0, actions)))
     machine = problem.machines[0]
     stage, graph = _set_up(problem.grid, machine)
     frames = []
     for k, moment in enumerate(moments):
-        frame = Image.new("RGB", (stage.size[0] * _FINE, stage.size[1] * _FINE), _WHITE)
+        frame = Image.new("RGB", (stage.size[0] * _FINE, stage.size[1] * _FINE), WHITE)
         _paint_map(frame, problem, stage, [step.cell for step in moments[: k + 1]])
         state = moment.end or problem.states[moment.state][1]
         if graph is None:
@@ -92,17 +92,19 @@ def save_episode(
             wide, high = graph.size
             corner = stage.panel + (stage.wide - wide) / 2, GAP + (stage.room - high) / 2
             graph.paint(frame, corner, printable(state))
-        said = f"step {k}     label {moment.label or '-'}     reward {moment.paid:.6g}"
-        _write(frame, stage, (said, remark if k == len(moments) - 1 else ""))
+        facts = f"step {k}     label {moment.label or '-'}     reward {moment.paid:.6g}"
+        pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
+        for row, text in enumerate((facts, remark if k == len(moments) - 1 else "")):
+            place = stage.panel + stage.wide / 2, stage.size[1] - GAP - LINE * (1.5 - row)
+            pen.text((place[0] * _FINE, place[1] * _FINE), text, fill=DARK, font=font, anchor="mm")
         frames.append(frame.resize(stage.size, Image.Resampling.BOX))
     save_frames(frames, out, [milliseconds] * (len(frames) - 1) + [16 * milliseconds])
 
 
-def _shown(moments: list[Moment]) -> tuple[list[Moment], str]:
-    """Return the moments that are shown, and what to say of the last one."""
-    last = moments[-1]
-    if last.end:
-        remark = "task complete" if last.success else "task failed"
+def _cut(moments: list[Moment]) -> tuple[list[Moment], str]:
+    """Return the moments that are shown, and a remark on the last one."""
+    if moments[-1].end:
+        remark = "task complete" if moments[-1].success else "task failed"
     else:
         seen, remark = set(), "cut here: the task is not complete"
         for k, moment in enumerate(moments):
@@ -117,7 +119,13 @@ def _shown(moments: list[Moment]) -> tuple[list[Moment], str]:
 
 def _set_up(grid: GridMap, machine: RewardMachine) -> tuple[_Stage, GraphImage | None]:
     """Return where things are, and the machine as a graph, None where its texts would be too small to read."""
-    stages = [_stage(grid, wide) for wide in PANELS]
+    cell = max(2, SIDE // max(grid.size))
+    high, wide = grid.size[0] * cell, grid.size[1] * cell
+    height = max(high, 12 * LINE) + 2 * GAP
+    stages = [
+        _Stage(cell, (GAP, (height - high) // 2), wide + 2 * GAP, panel, (wide + panel + 3 * GAP, height))
+        for panel in PANELS
+    ]
     if len(machine.states) + len(machine.terminals) <= MAX_GRAPH:
         for stage in stages:
             graph = GraphImage(machine, stage.wide, stage.room, _FINE)
@@ -126,18 +134,11 @@ def _set_up(grid: GridMap, machine: RewardMachine) -> tuple[_Stage, GraphImage |
     return stages[0], None
 
 
-def _stage(grid: GridMap, panel: int) -> _Stage:
-    cell = max(2, SIDE // max(grid.size))
-    wide, high = grid.size[1] * cell, grid.size[0] * cell
-    height = max(high, 12 * LINE) + 2 * GAP
-    return _Stage(cell, (GAP, (height - high) // 2), wide + 2 * GAP, panel, (wide + panel + 3 * GAP, height))
-
-
 def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Cell]) -> None:
-    """Paint walls, then the trail, then objects above it, and the agent."""
-    from PIL import ImageDraw
+    """Paint walls, then the trail, then objects above it as discs with letters, and the agent."""
+    from PIL import ImageDraw, ImageFont
 
-    grid, (starts, _) = problem.grid, starts_to_mark(problem.starts)
+    grid, (starts, _), colours = problem.grid, starts_to_mark(problem.starts), MAP_COLOURS["frame"]
     pen, side = ImageDraw.Draw(frame), stage.cell * _FINE
     left, top = stage.corner[0] * _FINE, stage.corner[1] * _FINE
 
@@ -150,36 +151,28 @@ def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Ce
 
     if stage.cell >= 8:
         for row, column in np.argwhere(grid.tiles != ord(WALL)).tolist():
-            pen.rectangle(square((row, column)), outline=_FAINT)
+            pen.rectangle(square((row, column)), outline=colours["rim"])
     for row, column in np.argwhere(grid.tiles == ord(WALL)).tolist():
-        pen.rectangle(square((row, column)), fill=_GREY)
-    for (row, column), there in sorted(grid.fences):
-        down, right = there[0] - row, there[1] - column
-        x, y = left + (column + 1) * side, top + (row + 1) * side
-        pen.line([(x, y), (x - down * side, y - right * side)], fill=_DARK, width=2 * _FINE)
+        pen.rectangle(square((row, column)), fill=colours["wall"])
+    for a, b, c, d in fence_ends(grid):
+        ends = [(left + c * side, top + d * side), (left + a * side, top + b * side)]
+        pen.line(ends, fill=colours["fence"], width=2 * _FINE)
     steps = [centre(here) for here, there in pairwise(trail) if here != there] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")
     for start in starts or trail[:1]:  # of too many only the one where this episode began
-        pen.ellipse(square(start, 0.28), fill=_WHITE, outline=_DARK, width=max(1, side // 12))
-    _paint_objects(pen, grid, square, centre, side)
-    pen.ellipse(square(trail[-1], 0.14), fill=_DARK, outline=_WHITE, width=max(1, side // 14))
-
-
-def _paint_objects(pen: Any, grid: GridMap, square: Any, centre: Any, side: int) -> None:
-    """Paint objects as discs of their colours with their letters."""
-    from PIL import ImageFont
-
+        pen.ellipse(square(start, 0.28), fill=colours["floor"], outline=colours["start"], width=max(1, side // 12))
     font = ImageFont.load_default(size=max(9 * _FINE, 0.72 * side))
-    grow = min(0.0, 0.5 - 6.5 * _FINE / side)  # on large maps a disc is larger than its cell
+    inset = min(0.0, 0.5 - 6.5 * _FINE / side) or 0.03  # on large maps a disc is larger than its cell
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for cell in cells:
-            pen.ellipse(square(cell, grow or 0.03), fill=_WHITE, outline=object_colour(k), width=max(3, side // 9))
-            pen.text(centre(cell), letter, fill=_DARK, font=font, anchor="mm")
+            pen.ellipse(square(cell, inset), fill=WHITE, outline=object_colour(k), width=max(3, side // 9))
+            pen.text(centre(cell), letter, fill=DARK, font=font, anchor="mm")
+    pen.ellipse(square(trail[-1], 0.14), fill=colours["agent"], outline=WHITE, width=max(1, side // 14))
 
 
 def _paint_names(frame: Image, machine: RewardMachine, stage: _Stage, here: str) -> None:
-    """List the states of a machine, as many around the present one as there is room for."""
+    """List the states of a machine, as many around the current one as there is room for."""
     from PIL import ImageDraw, ImageFont
 
     pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
@@ -195,17 +188,7 @@ def _paint_names(frame: Image, machine: RewardMachine, stage: _Stage, here: str)
         if is_here:
             pen.rounded_rectangle((x, y, x + stage.wide * _FINE, y + LINE * _FINE), 8, fill=HERE_COLOUR)
         text = printable(name) if len(name) <= 32 else printable(name[:31]) + "..."
-        pen.text((x + 8 * _FINE, y + LINE * _FINE / 2), text, fill=_WHITE if is_here else _DARK, font=font, anchor="lm")
-
-
-def _write(frame: Image, stage: _Stage, lines: Sequence[str]) -> None:
-    """Write lines below the machine."""
-    from PIL import ImageDraw, ImageFont
-
-    pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
-    for row, text in enumerate(lines):
-        y = stage.size[1] - GAP - LINE * (len(lines) - row - 0.5)
-        pen.text(((stage.panel + stage.wide / 2) * _FINE, y * _FINE), text, fill=_DARK, font=font, anchor="mm")
+        pen.text((x + 8 * _FINE, y + LINE * _FINE / 2), text, fill=WHITE if is_here else DARK, font=font, anchor="lm")
 
 
 def save_frames(frames: list[Image], out: Path, pauses: list[int]) -> None:

@@ -1,36 +1,35 @@
-"""What a panel of learning curves shows: runs that differ in their method, map and seed only.
+"""Learning curves: as figures in the paper's form, ours beside the published ones, and as bars of text.
 
-The values of swept settings tell panels apart, as setups and tasks do, so that no curve mixes runs of several settings.
-
-Learning curves in the paper's form, and ours beside the published ones. Needs matplotlib.
-
-The look of a method says what it is: see `method_looks`. Names stand at the ends of the curves where there is
-room for them, else in a legend.
-
-Learning curves as text, for terminals without matplotlib: a line of eight-level bars per method.
+A panel shows runs that differ in their method, map and seed only: setups, tasks and values of swept settings have
+panels of their own, so that no curve mixes runs of several settings. The look of a method says what it is: see
+`looks_of`. Names are at the ends of the curves where there is room for them, else in a legend.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number, check_truth
+from fastrm.checks import check_choice, check_truth
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
+from fastrm.plots.palette import CEILING, PARITY_COLOURS, PUBLISHED_LOOKS, RULE
 from fastrm.plots.style import (
     LEFT,
-    PARITY_COLOURS,
     RIGHT,
+    check_width,
     finish_figure,
     legend_columns,
     line,
     looks_of,
     panels,
+    set_panel_title,
     style,
     text_width,
     wrapped,
@@ -75,7 +74,7 @@ def with_settings(task: str, settings: Mapping[str, Any]) -> str:
 
 
 def value_text(value: float | str) -> str:
-    """Write a value of a setting.
+    """Format a value of a setting.
 
     >>> value_text(1.0), value_text("linear(1, 0.1, 5000)")
     ('1', 'linear(1, 0.1, 5000)')
@@ -83,8 +82,6 @@ def value_text(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.12g}"
 
 
-CEILING: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "linestyle": (0, (4, 3)), "zorder": 0}
-"""The line of what a settled score can reach."""
 MOST_BANDS = 3
 """Methods in a panel; the bands of more hide each other."""
 COLUMN_WIDTHS = {1: 3.5, 2: 7.2}
@@ -95,6 +92,8 @@ LABEL_SIZE, LABEL_GAP = 7.0, 0.125
 """Points of names at the ends of curves, and inches from one to the next."""
 LEADER, SAMPLE = 0.14, 0.26
 """Inches from the end of a curve to the sample of its line, and of that sample."""
+BARS, ASCII_BARS, WIDTH = " ▁▂▃▄▅▆▇█", " .:-=+*%#", 60
+"""Heights of a curve as text, the same without Unicode, and letters of a curve."""
 
 
 def learning_curves(
@@ -110,7 +109,7 @@ def learning_curves(
     results : Results
         Runs of an experiment.
     title : str
-        What stands above the panels.
+        Written above the panels.
     width : float, optional
         Inches of the figure; where setups do not fit beside each other they go on below. By default as wide as its
         panels need.
@@ -124,8 +123,7 @@ def learning_curves(
     ConfigError
         When matplotlib is missing or there is nothing to draw.
     """
-    if width is not None:
-        check_number("width", width, 2, 40)
+    check_width(width, 2)
     check_choice("scale", scale, ("log", "linear"))
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
@@ -138,7 +136,7 @@ def learning_curves(
         top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
         layout = Layout.of(len(setups), list(names.values()), width)
         figure, axes = layout.panels(len(tasks), len(setups), title, scale)
-        begin = _first_score(steps, score[np.concatenate(list(groups.values()))])
+        begin = int(steps[np.isfinite(score[np.concatenate(list(groups.values()))]).any(axis=0).argmax()])
         bands_of = {key: band(score[rows]) for key, rows in groups.items()}
         for row, task in enumerate(tasks):
             medians = [middle for key, (_, middle, _) in bands_of.items() if key[1] == task]
@@ -166,24 +164,16 @@ def learning_curves(
 
 
 def shows_bands(results: Results, bands: bool | None = None) -> bool:
-    """Say whether curves get bands: as asked for, else where no panel has many methods."""
+    """Return whether curves get bands: as asked for, else where no panel has many methods."""
     if bands is not None:
         check_truth("bands", bands)
         return bands
-    methods: dict[tuple[Any, ...], int] = {}
-    for setup, task, _ in groups_of(results):
-        methods[setup, task] = methods.get((setup, task), 0) + 1
-    return max(methods.values(), default=0) <= MOST_BANDS
+    return max(Counter(key[:2] for key in groups_of(results)).values(), default=0) <= MOST_BANDS
 
 
 def has_curves(results: Results) -> bool:
-    """Say whether there is a run that did not fail, and a tick."""
+    """Return whether there is a run that did not fail, and a tick."""
     return bool(len(results["step"]) and (results["error"] == "").any())
-
-
-def _first_score(steps: Array, scores: Array) -> int:
-    """Return the first step at which some run has a score, the first step of all where none ever has."""
-    return int(steps[np.isfinite(scores).any(axis=0).argmax()])
 
 
 def _settled_ticks(medians: Iterable[Array]) -> int:
@@ -253,10 +243,8 @@ class Layout(NamedTuple):
 
 def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float, scale: str) -> None:
     """Set scales and title of a panel that shows these steps; a title that is too long gets smaller type."""
-    title = printable(title)
-    size = min(8.0, 8.0 * (width + 0.8 * ACROSS) / text_width(title, 8))
-    axis.set_title(title, pad=3, parse_math=False, fontsize=size)
-    axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+    set_panel_title(axis, title, width + 0.8 * ACROSS)
+    axis.axhline(1.0, **RULE)
     axis.set_xscale(scale)
     first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)
     axis.set_xlim(0 if scale == "linear" else first, last)
@@ -291,12 +279,12 @@ def _name_ends(
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move rising places apart, as little as can be in total squares, and into a range where they fit.
+    """Move rising places apart, with the least sum of squares, and into a range where they fit.
 
     >>> spread([0.0, 5.0, 5.0, 9.0], gap=2.0, low=0.0, high=10.0)
     [0.0, 4.0, 6.0, 9.0]
     """
-    blocks: list[list[float]] = []  # places less k gaps must not fall: neighbours that would are levelled
+    blocks: list[list[float]] = []  # places minus k gaps must not fall: neighbours that would are levelled
     for k, place in enumerate(wanted):
         blocks.append([float(place) - k * gap])
         while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
@@ -313,45 +301,36 @@ def parity_curves(curves: Sequence[Any]) -> Figure:
     `curves` are those of `fastrm.bench.studies.load_curves`.
     """
     cells, algos = list(dict.fromkeys(one.cell for one in curves)), ("ql", "crm", "hrm")
-    colours = PARITY_COLOURS
-    looks: dict[bool, dict[str, Any]] = {
-        False: {"marker": "o", "linestyle": (0, (4, 1))}, True: {"marker": "^", "linestyle": (0, (1, 1))},
-    }  # fmt: skip
-    theirs: dict[str, Any] = {"color": "black", "linewidth": 0.8, "markersize": 2.2}
     with style():
         figure, axes = panels(len(cells), len(algos), (1.85, 1.4), bottom=0.85, across=0.42, down=0.65)
         for one in curves:
             algo, _, shaped = one.algorithm.partition("-")
             axis, steps = axes[cells.index(one.cell)][algos.index(algo)], one.steps / 1e6
+            colour, look = PARITY_COLOURS[bool(shaped)], PUBLISHED_LOOKS[bool(shaped)]
             low, middle, high = band(one.ours)
-            axis.fill_between(steps, low, high, color=colours[bool(shaped)], alpha=0.25, linewidth=0)
-            axis.plot(steps, middle, color=colours[bool(shaped)])
+            axis.fill_between(steps, low, high, color=colour, alpha=0.25, linewidth=0)
+            axis.plot(steps, middle, color=colour)
             low, middle, high = band(one.published)
-            axis.plot(steps, middle, markevery=0.1, **theirs, **looks[bool(shaped)])
+            axis.plot(steps, middle, markevery=0.1, **look)
             some = slice(len(steps) // 20, None, max(1, len(steps) // 10))
             axis.vlines(steps[some], low[some], high[some], color="black", linewidth=0.6)
             axis.set_title(f"{one.cell.name}, {algo.upper()}", pad=3)
             axis.set_xlim(0, steps[-1])
             axis.set_xlabel("training steps (millions)")
-        for row in axes:
-            row[0].set_ylabel("score (1 = unit)")
-            for axis in row:
-                axis.set_ylim(bottom=0)
-        handles = [line(color=colour, label="ours" + ", with shaping" * shaped) for shaped, colour in colours.items()]
-        handles += [
-            line(**theirs, **look, label="published" + ", with shaping" * shaped) for shaped, look in looks.items()
-        ]
+        for axis in axes.flat:
+            axis.set_ylim(bottom=0)
+        for axis in axes[:, 0]:
+            axis.set_ylabel("score (1 = unit)")
+        looks: list[tuple[str, bool, dict[str, Any]]]
+        looks = [("ours", shaped, {"color": colour}) for shaped, colour in PARITY_COLOURS.items()]
+        looks += [("published", shaped, look) for shaped, look in PUBLISHED_LOOKS.items()]
+        handles = [line(**look, label=whose + ", with shaping" * shaped) for whose, shaped, look in looks]
         finish_figure(figure, handles, 2, "median and 25-75 % of our runs and of the published ones")
     return figure
 
 
-BARS = " ▁▂▃▄▅▆▇█"
-ASCII_BARS = " .:-=+*%#"
-WIDTH = 60
-
-
 def sparkline(values: Array, width: int = WIDTH, top: float = 1.0, bars: str = BARS) -> str:
-    """Return a curve as a line of bars, `top` and everything above it being the highest.
+    """Return a curve as a line of bars; everything from `top` on has the highest.
 
     >>> sparkline(np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.1]), width=6)
     ' ▂▄▆██'
@@ -368,25 +347,21 @@ def curves_as_text(results: Results, bars: str = BARS) -> str:
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
     lines: list[str] = []
-    score, before = results["score"], None
-    groups = groups_of(results, empty=True)
+    groups, when = groups_of(results, empty=True), _when(results["step"])
     room = max((len(printable(label)) for _, _, label in groups), default=0)
-    when = _when(results["step"])
-    for (setup, task, label), mine in groups.items():
-        if (setup, task) != before:
-            before = setup, task
-            panel = printable(f"{setup}, task {task}")
-            lines.append(f"{panel}: median score {when}, full height = 1, the unit")
-        if len(mine):
-            middle = band(score[mine], [50])[0]
-            lines.append(f"  {printable(label):<{room}} |{sparkline(middle, bars=bars)}| {middle[-1]:.3f}")
-        else:
-            lines.append(f"  {printable(label):<{room}} all runs failed")
+    for (setup, task), keys in itertools.groupby(groups, key=lambda key: key[:2]):
+        lines.append(f"{printable(f'{setup}, task {task}')}: median score {when}, full height = 1, the unit")
+        for key in keys:
+            said = "all runs failed"
+            if len(groups[key]):
+                middle = band(results["score"][groups[key]], [50])[0]
+                said = f"|{sparkline(middle, bars=bars)}| {middle[-1]:.3f}"
+            lines.append(f"  {printable(key[2]):<{room}} {said}")
     return "\n".join(lines)
 
 
 def _when(steps: Array) -> str:
-    """Say which steps the bars stand for: parts of the run that are equally long, or single ticks.
+    """Describe the steps that bars show: parts of the run that are equally long, or single ticks.
 
     >>> _when(np.array([10_000, 20_000])), _when(np.array([1000, 2000, 5000])), _when(np.array([10, 20, 50, 100, 103]))
     ('over 20 000 steps', 'at 1 000, 2 000, 5 000 steps', 'at 10, 20, 50, ... 103 steps')

@@ -11,8 +11,7 @@ from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
 from fastrm.plots.curves import has_curves, learning_curves, shows_bands, value_text
 from fastrm.plots.map_views import draw_maps
-from fastrm.plots.starts import optimism_sweep, short_names, start_points
-from fastrm.plots.sweeps import sweep_figure, sweep_points
+from fastrm.plots.sweeps import optimism_sweep, short_names, start_points, sweep_figure, sweep_points
 from fastrm.results import Results
 from fastrm.worlds import layout_of, read_world
 
@@ -37,8 +36,8 @@ def figures_of(
     """
 
     def curves(drawn: Results, about: str, bands: bool | None = bands, scale: str = "log") -> Figure:
-        said = f"{about}: median{' and 25-75 %' * shows_bands(drawn, bands)}"
-        return learning_curves(drawn, said, width=width, bands=bands, scale=scale)
+        title = f"{about}: median{' and 25-75 %' * shows_bands(drawn, bands)}"
+        return learning_curves(drawn, title, width=width, bands=bands, scale=scale)
 
     plan, present = results.plan, set(results["setup"][results["error"] == ""].tolist())
     by_setup: dict[str, list[str]] = {}
@@ -56,16 +55,18 @@ def figures_of(
             many = max(map(len, by_setup.values()))
             yield name, curves(drawn, f"{many} map{'s' * (many > 1)} per setup, {about}")
         generated, by_setup = [], {}
-    labels = dict.fromkeys(results["label"].tolist())
-    starts = dict.fromkeys(method_of(label).optimism for label in labels)
-    if len(starts) > 1 and not (
-        results.swept or plan.warm_start
-    ):  # methods that differ in their start alone look alike: a figure for each start
+    by_start: dict[float | None, list[str]] = {}
+    for label in dict.fromkeys(results["label"].tolist()):
+        by_start.setdefault(method_of(label).optimism, []).append(label)
+    if len(by_start) > 1 and not (results.swept or plan.warm_start):
         many = max((len(names) for names in by_setup.values()), default=0)
-        said = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
-        yield "starts", optimism_sweep(list(start_points(results)), said, width=width)
-        for name, drawn, start in _by_start(results, list(starts)):
-            yield name, curves(drawn, f"{start}, {many} maps per setup, {about}")
+        title = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
+        yield "starts", optimism_sweep(list(start_points(results)), title, width=width)
+        for start, labels in by_start.items():  # methods that differ in their start alone look alike
+            name = "q_init" if start is None else f"{start:g}"
+            values = "q_init as set" if start is None else f"values start at {start:g} of the true range"
+            if has_curves(drawn := results.select(label=labels)):
+                yield f"curves-{name}", curves(drawn, f"{values}, {many} maps per setup, {about}")
         generated, by_setup = [], {}
     for k in range(0, len(generated), MAX_SETUPS):
         drawn = results.select(setup=generated[k : k + MAX_SETUPS])
@@ -90,7 +91,7 @@ def figures_of(
 
 
 def _sweep_figures(results: Results, width: float | None) -> Iterator[tuple[str, Figure]]:
-    """Draw what becomes of the runs over every swept setting; more panels than fit get further figures."""
+    """Draw outcomes over every swept setting; more panels than fit get further figures."""
     for setting in results.swept:
         points = list(sweep_points(results, setting))
         places = list(dict.fromkeys((point.setup, point.task) for point in points))
@@ -102,7 +103,7 @@ def _sweep_figures(results: Results, width: float | None) -> Iterator[tuple[str,
 
 
 def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str, Results]]:
-    """Yield the name of a figure of curves and its runs: one value of so many settings that its rows fit."""
+    """Yield the name of a figure of curves and its runs, which have one value of as many settings as rows must fit."""
     plan, fixed = results.plan, 0
     sizes = [len(plan.tasks), *(len(values) for _, values in plan.sweep)]
     while fixed < len(plan.sweep) and math.prod((sizes[0], *sizes[1 + fixed :])) > MAX_ROWS:
@@ -118,17 +119,6 @@ def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str,
                 continue
             if has_curves(drawn):
                 yield f"curves{more}{_part(k // MAX_SETUPS)}", drawn
-
-
-def _by_start(results: Results, starts: Sequence[float | None]) -> Iterator[tuple[str, Results, str]]:
-    """Yield the name of a figure, its runs and what it says of them, for every start with curves."""
-    labels = list(dict.fromkeys(results["label"].tolist()))
-    for start in starts:
-        drawn = results.select(label=[label for label in labels if method_of(label).optimism == start])
-        name = "q_init" if start is None else f"{start:g}"
-        said = "q_init as set" if start is None else f"values start at {start:g} of the true range"
-        if has_curves(drawn):
-            yield f"curves-{name}", drawn, said
 
 
 def _part(k: int) -> str:

@@ -1,22 +1,18 @@
-"""Machines as text that is a picture: SVG, and the languages of Graphviz and Mermaid. Needs nothing but Python.
-
-A machine as a matplotlib figure.
-
-A machine as an image of pixels, with one of its states highlighted: for animations. Needs Pillow.
-"""
+"""Machines as graphs: SVG, Graphviz and Mermaid as text, a matplotlib figure, and an image of pixels (with Pillow)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fastrm.checks import check_number
 from fastrm.machines import RewardMachine
 from fastrm.plots.graph_layout import (
     LINE,
     SIZE,
+    Box,
+    Curve,
     Drawing,
-    Node,
     Point,
     arrow_head,
     joined_edges,
@@ -24,7 +20,8 @@ from fastrm.plots.graph_layout import (
     pill_outline,
     role_of,
 )
-from fastrm.plots.style import EDGE_TEXT, HERE_COLOUR, NODE_COLOURS, new_figure, style
+from fastrm.plots.palette import EDGE_TEXT, HERE_COLOUR, MACHINE_INKS, NODE_COLOURS, WHITE
+from fastrm.plots.style import check_width, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,53 +31,58 @@ _ENTITIES = {ord(sign): f"#{ord(sign)};" for sign in ":;<>#"}
 """Signs that mean something to Mermaid, as it wants them written."""
 
 
+Shape = tuple[str, dict[str, str], str]
+"""Tag, attributes and text of an element of SVG."""
+
+
 def to_svg(machine: RewardMachine, width: float | None = None) -> str:
     """Draw a machine as SVG, by default at its natural size; `width` is in inches."""
-    check_number("width", 1 if width is None else width, 1, 40)
+    check_width(width, 1)
     drawing = lay_out(machine)
-    if width is None:
-        size = f'width="{drawing.width:.0f}" height="{drawing.height:.0f}"'
-    else:
+    size = f'width="{drawing.width:.0f}" height="{drawing.height:.0f}"'
+    if width is not None:
         size = f'width="{width:g}in" height="{width * drawing.height / drawing.width:.4g}in"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" {size} '
-        'font-family="DejaVu Sans, Verdana, Helvetica, sans-serif">',
-        f'<rect width="{drawing.width:.0f}" height="{drawing.height:.0f}" fill="#ffffff"/>',
+        'font-family="DejaVu Sans, Verdana, Helvetica, sans-serif">'
     ]
-    for arrow in drawing.arrows:
-        begin, *others = (f"{x:.1f},{y:.1f}" for x, y in arrow.curve)
-        lines.append(f'<path d="M{begin} C{" ".join(others)}" fill="none" stroke="#444"/>')
-        lines.append(_head(arrow.curve.second_bend, arrow.curve.end))
-    (x0, y0), (x1, y1) = drawing.entry
-    lines.append(f'<path d="M{x0:.1f},{y0:.1f} L{x1:.1f},{y1:.1f}" stroke="#444"/>')
-    lines.append(_head(*drawing.entry))
-    for arrow in drawing.arrows:  # the white box keeps the text readable where another arrow has to pass
-        left, top, right, bottom = arrow.text_box()
-        place = f'x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"'
-        lines.append(f'<rect {place} fill="#ffffff"/>')
-        for k, line in enumerate(arrow.text):
-            offset = LINE * (k - (len(arrow.text) - 1) / 2)
-            lines.append(_text(arrow.text_at[0], arrow.text_at[1] + 3.5 + offset, line, SIZE, EDGE_TEXT))
-    for node in drawing.nodes:
-        for inset in (0.0, *((3.5,) if node.role != "state" else ())):  # terminals have two rims
-            left, top, right, bottom = node.box(-inset)
-            lines.append(
-                f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
-                f'rx="{node.half_height - inset:.1f}" fill="{NODE_COLOURS[node.role]}" stroke="#222"/>'
-            )
-        lines.append(_text(node.place[0], node.place[1] + 0.36 * node.size, node.name, node.size, "#000"))
+    for tag, attributes, text in svg_shapes(drawing):
+        written = " ".join(f'{name}="{value}"' for name, value in attributes.items())
+        lines.append(f"<{tag} {written}>{escape(text)}</{tag}>" if text else f"<{tag} {written}/>")
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _head(before: Point, tip: Point) -> str:
-    head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(before, tip))
-    return f'<polygon points="{head}" fill="#444"/>'
+def svg_shapes(drawing: Drawing) -> list[Shape]:
+    """Return what a machine that is laid out consists of, on a white ground."""
+    arrow_ink, rim_ink = MACHINE_INKS["svg"]
+    shapes: list[Shape] = [
+        ("rect", {"width": f"{drawing.width:.0f}", "height": f"{drawing.height:.0f}", "fill": WHITE}, "")
+    ]
 
+    def add_box(box: Box, **look: str) -> None:
+        left, top, right, bottom = box
+        named = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+        shapes.append(("rect", {name: f"{value:.1f}" for name, value in named.items()} | look, ""))
 
-def _text(x: float, y: float, text: str, size: float, colour: str) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="middle" fill="{colour}">{escape(text)}</text>'
-    )
+    def add_text(x: float, y: float, text: str, size: float, colour: str) -> None:
+        look = {"font-size": f"{size:g}", "text-anchor": "middle", "fill": colour}
+        shapes.append(("text", {"x": f"{x:.1f}", "y": f"{y:.1f}"} | look, text))
+
+    for points, before in drawing.lines():
+        begin, *others = (f"{x:.1f},{y:.1f}" for x, y in points)
+        way = {"d": f"M{begin} {'C' if len(others) > 1 else 'L'}{' '.join(others)}"}
+        shapes.append(("path", way | ({"fill": "none"} if len(others) > 1 else {}) | {"stroke": arrow_ink}, ""))
+        head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(before, points[-1]))
+        shapes.append(("polygon", {"points": head, "fill": arrow_ink}, ""))
+    for arrow in drawing.arrows:  # the white box keeps the text readable where another arrow has to pass
+        add_box(arrow.text_box(), fill=WHITE)
+        for text, (x, y) in arrow.lines():
+            add_text(x, y + 3.5, text, SIZE, EDGE_TEXT)
+    for node in drawing.nodes:
+        for rim in node.rims():
+            add_box(rim, rx=f"{(rim.bottom - rim.top) / 2:.1f}", fill=NODE_COLOURS[node.role], stroke=rim_ink)
+        add_text(node.place[0], node.place[1] + 0.36 * node.size, node.name, node.size, "#000")
+    return shapes
 
 
 def to_dot(machine: RewardMachine) -> str:
@@ -99,7 +101,7 @@ def to_dot(machine: RewardMachine) -> str:
     for u in (*machine.states, *machine.success, *machine.failure):
         shape = {"state": "circle", "success": "doublecircle", "failure": "octagon"}[role_of(machine, u)]
         lines.append(f"  {_quoted(u)} [shape={shape}{', style=bold' if u == machine.start else ''}];")
-    for (u, v), texts in joined_edges(machine):
+    for (u, v), texts in joined_edges(machine).items():
         label = "\\n".join(_quoted(text)[1:-1] for text in texts)
         lines.append(f'  {_quoted(u)} -> {_quoted(v)} [label="{label}"];')
     return "\n".join([*lines, "}"]) + "\n"
@@ -119,7 +121,7 @@ def to_mermaid(machine: RewardMachine) -> str:
       done --> [*]
     """
     lines = ["stateDiagram-v2", "  direction LR", f"  [*] --> {_plain(machine.start)}"]
-    for (u, v), texts in joined_edges(machine):
+    for (u, v), texts in joined_edges(machine).items():
         lines.append(f"  {_plain(u)} --> {_plain(v)} : {'<br/>'.join(text.translate(_ENTITIES) for text in texts)}")
     lines += [f"  {_plain(u)} --> [*]" for u in (*machine.success, *machine.failure)]
     return "\n".join(lines) + "\n"
@@ -141,8 +143,8 @@ _LETTER = 0.9  # an em of a font is larger than its letters; the layout counts i
 
 def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
     """Draw a machine as a graph, as `to_svg` does; `width` in inches scales everything, letters included."""
-    check_number("width", 1 if width is None else width, 1, 40)
-    drawing = lay_out(machine)
+    check_width(width, 1)
+    drawing, (arrow_ink, rim_ink) = lay_out(machine), MACHINE_INKS["figure"]
     scale = 1.0 if width is None else 72 * width / drawing.width
     with style():
         from matplotlib.patches import PathPatch, Polygon
@@ -154,54 +156,37 @@ def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
         axis.set_ylim(drawing.height, 0)
         axis.set_axis_off()
         middle: dict[str, Any] = {"parse_math": False, "ha": "center", "va": "center"}
-
-        def draw_line(points: Any, codes: Any, tip_from: tuple[float, float]) -> None:
-            path = Path(points, codes)
-            axis.add_patch(PathPatch(path, facecolor="none", edgecolor="0.27", linewidth=scale, capstyle="butt"))
-            axis.add_patch(Polygon(arrow_head(tip_from, points[-1]), facecolor="0.27", edgecolor="none"))
-
-        for arrow in drawing.arrows:
-            draw_line(arrow.curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4], arrow.curve.second_bend)
-        draw_line(drawing.entry, [Path.MOVETO, Path.LINETO], drawing.entry[0])
+        for points, before in drawing.lines():
+            path = Path(points, [Path.MOVETO, *([Path.CURVE4] * 3 if len(points) > 2 else [Path.LINETO])])
+            axis.add_patch(PathPatch(path, facecolor="none", edgecolor=arrow_ink, linewidth=scale, capstyle="butt"))
+            axis.add_patch(Polygon(arrow_head(before, points[-1]), facecolor=arrow_ink, edgecolor="none"))
         for arrow in drawing.arrows:  # the white box keeps the text readable where another arrow has to pass
             axis.text(
                 *arrow.text_at, "\n".join(arrow.text), fontsize=_LETTER * SIZE * scale, color=EDGE_TEXT,
                 linespacing=LINE / SIZE, gid="label", **middle,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5 * scale},
+                bbox={"facecolor": WHITE, "edgecolor": "none", "pad": 0.5 * scale},
             )  # fmt: skip
         for node in drawing.nodes:
-            for inset in (0.0, *((3.5,) if node.role != "state" else ())):  # terminals have two rims
-                rim = pill_outline(node.box(-inset))
-                fill = NODE_COLOURS[node.role]
-                axis.add_patch(Polygon(rim, facecolor=fill, edgecolor="0.13", linewidth=scale))
+            look: dict[str, Any] = {"facecolor": NODE_COLOURS[node.role], "edgecolor": rim_ink, "linewidth": scale}
+            for rim in node.rims():
+                axis.add_patch(Polygon(pill_outline(rim), **look))
             axis.text(*node.place, node.name, fontsize=_LETTER * node.size * scale, **middle)
     return figure
-
-
-_INK, _WHITE = (60, 60, 60), (255, 255, 255)
 
 
 class GraphImage:
     """A machine laid out to fit into a width and a height, in pixels, from left to right or downwards.
 
-    Parameters
-    ----------
-    machine : RewardMachine
-        What to draw.
-    width, height : int
-        The room there is.
-    fine : int
-        Pixels of `paint` per pixel of the room; images that are made smaller afterwards have smooth lines.
+    Every pixel of this room is `fine` pixels of the image that `paint` draws on: an image that is made smaller
+    afterwards has smooth lines.
     """
 
     def __init__(self, machine: RewardMachine, width: int, height: int, fine: int = 1) -> None:
-        fits = []
-        for downwards in (True, False):
-            drawing = lay_out(machine, downwards)
-            fits.append((min(1.5, width / drawing.width, height / drawing.height), drawing))
+        drawings = [lay_out(machine, downwards) for downwards in (True, False)]
+        fits = [(min(1.5, width / drawing.width, height / drawing.height), drawing) for drawing in drawings]
         self.scale, self.drawing = max(fits, key=lambda fit: fit[0])
         """Pixels per point: letters have 10 times as many."""
-        self._fine, self._room = fine, (width, height)
+        self._fine = fine
 
     @property
     def size(self) -> tuple[float, float]:
@@ -209,36 +194,31 @@ class GraphImage:
         return self.scale * self.drawing.width, self.scale * self.drawing.height
 
     def paint(self, image: Image, corner: Point, here: str) -> None:
-        """Draw the machine on an image, its top left corner at a place in pixels of the room, in a state."""
+        """Draw the machine with its top left corner at a place in pixels of the room, the state `here` highlighted."""
         from PIL import ImageDraw, ImageFont
 
-        pen, k, drawing = ImageDraw.Draw(image), self._fine * self.scale, self.drawing
+        pen, k, (ink, _) = ImageDraw.Draw(image), self._fine * self.scale, MACHINE_INKS["image"]
 
-        def at(point: Point) -> Point:
+        def at(point: Sequence[float]) -> Point:
             return self._fine * corner[0] + k * point[0], self._fine * corner[1] + k * point[1]
 
+        def text(place: Point, words: str, size: float, colour: str) -> None:
+            pen.text(at(place), words, fill=colour, font=ImageFont.load_default(size=size * k), anchor="mm")
+
         thin = max(1, round(1.1 * k))
-        lines = [(arrow.curve.points().tolist(), arrow.curve.second_bend) for arrow in drawing.arrows]
-        for points, before in [*lines, (list(drawing.entry), drawing.entry[0])]:
-            pen.line([at((x, y)) for x, y in points], fill=_INK, width=thin, joint="curve")
-            pen.polygon([at(point) for point in arrow_head(before, tuple(points[-1]))], fill=_INK)
-        font = ImageFont.load_default(size=SIZE * k)
-        for arrow in drawing.arrows:
+        for points, before in self.drawing.lines():
+            way = points.points().tolist() if isinstance(points, Curve) else points
+            pen.line([at(point) for point in way], fill=ink, width=thin, joint="curve")
+            pen.polygon([at(point) for point in arrow_head(before, way[-1])], fill=ink)
+        for arrow in self.drawing.arrows:
             left, top, right, bottom = arrow.text_box()
-            pen.rectangle((*at((left, top)), *at((right, bottom))), fill=_WHITE)
-            for row, line in enumerate(arrow.text):
-                x, y = arrow.text_at[0], arrow.text_at[1] + LINE * (row - (len(arrow.text) - 1) / 2)
-                pen.text(at((x, y)), line, fill=EDGE_TEXT, font=font, anchor="mm")
-        for node in _marked(drawing, here):
+            pen.rectangle((*at((left, top)), *at((right, bottom))), fill=WHITE)
+            for words, place in arrow.lines():
+                text(place, words, SIZE, EDGE_TEXT)
+        for node in sorted(self.drawing.nodes, key=lambda node: node.name == here):  # the highlighted one last
             is_here = node.name == here
-            for inset in (0.0, *((3.5,) if node.role != "state" else ())):
-                rim: list[Any] = [at((x, y)) for x, y in pill_outline(node.box(-inset)).tolist()]
+            for k_rim, box in enumerate(node.rims()):
+                rim = [at(point) for point in pill_outline(box).tolist()]
                 pen.polygon(rim, fill=HERE_COLOUR if is_here else NODE_COLOURS[node.role])
-                pen.line([*rim, rim[0]], fill=_WHITE if is_here and inset else _INK, width=thin, joint="curve")
-            name = ImageFont.load_default(size=node.size * k)
-            pen.text(at(node.place), node.name, fill=_WHITE if is_here else _INK, font=name, anchor="mm")
-
-
-def _marked(drawing: Drawing, here: str) -> list[Node]:
-    """Return the states, the highlighted one last."""
-    return sorted(drawing.nodes, key=lambda node: node.name == here)
+                pen.line([*rim, rim[0]], fill=WHITE if is_here and k_rim else ink, width=thin, joint="curve")
+            text(node.place, node.name, node.size, WHITE if is_here else ink)

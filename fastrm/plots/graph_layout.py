@@ -1,20 +1,14 @@
-"""Points, boxes and curves of a picture, in points of the page; x grows to the right and y downwards.
+"""Where the states, arrows and texts of a machine lie in its picture.
 
-What a picture of a machine consists of: states, arrows and texts in their places.
+States are placed in columns by their distance from the start, ordered within a column so that edges rarely cross (a few
+rounds of sorting by the mean height of their neighbours). Downwards, the columns are rows. An edge that stays in its
+state is a loop on one side of it; another edge bends as little as it takes to miss the states between. A failure that
+many states lead to is drawn beside each of them, which saves long arrows.
 
-Where the texts of arrows stand: beside their own arrow, and clear of states, of one another and of other arrows.
+Every text has a few dozen candidate places, on both sides of its arrow. Texts are placed one after the other where they
+overlap least with states, arrows and other texts, and then a few times again, each in view of all others.
 
-Every text has a few dozen candidates, on both sides of its arrow. Texts are placed one after the other where they
-disturb least, and then a few times again, each in view of all others.
-
-The ways of arrows from state to state: straight, in an arc around what stands between, or in a loop.
-
-Where the states and edges of a machine stand in its picture.
-
-States stand in columns by their distance from the start and are ordered within a column so that edges cross little (a
-few rounds of sorting by the mean height of their neighbours). An edge that stays in its state is a loop on one side of
-it. A failure that many states lead to is drawn beside each of them, which saves long arrows. Downwards, the columns
-are rows.
+Lengths are in points of the page; x grows to the right and y downwards.
 """
 
 from __future__ import annotations
@@ -68,11 +62,8 @@ def quadratic(begin: Point, bend: Point, end: Point) -> Curve:
     >>> quadratic((0, 0), (3, 3), (6, 0)).first_bend
     (2.0, 2.0)
     """
-    return Curve(begin, _between(begin, bend, 2 / 3), _between(end, bend, 2 / 3), end)
-
-
-def _between(one: Point, two: Point, share: float) -> Point:
-    return one[0] + (two[0] - one[0]) * share, one[1] + (two[1] - one[1]) * share
+    first, second = ((x + (bend[0] - x) * (2 / 3), y + (bend[1] - y) * (2 / 3)) for x, y in (begin, end))
+    return Curve(begin, first, second, end)
 
 
 def text_width(text: str, size: float) -> float:
@@ -84,31 +75,8 @@ def text_width(text: str, size: float) -> float:
     return size * sum(0.42 if c in _NARROW else 0.98 if c in _WIDE or ord(c) > 0x2E7F else 0.65 for c in text)
 
 
-def text_box(centre: Point, lines: tuple[str, ...], size: float, line: float) -> Box:
-    """Return the box around lines of text."""
-    wide, high = max(text_width(text, size) for text in lines) / 2 + 2, line * len(lines) / 2 + 1
-    return Box(centre[0] - wide, centre[1] - high, centre[0] + wide, centre[1] + high)
-
-
-def pill_rim(centre: Point, half_width: float, half_height: float, towards: Point) -> Point:
-    """Return where the line from the centre of a pill (a circle when as wide as high) to a point leaves it.
-
-    >>> pill_rim((0, 0), 20, 10, (0, 50)), pill_rim((0, 0), 20, 10, (50, 0))
-    ((0.0, 10.0), (20.0, 0.0))
-    """
-    dx, dy = towards[0] - centre[0], towards[1] - centre[1]
-    length = math.hypot(dx, dy) or 1.0
-    dx, dy, flat = dx / length, dy / length, half_width - half_height
-    if abs(dy) * flat >= half_height * abs(dx) and dy:  # through the flat side
-        reach = half_height / abs(dy)
-    else:  # through the round end, a circle around (flat, 0)
-        along = abs(dx) * flat
-        reach = along + math.sqrt(max(0.0, along**2 - flat**2 + half_height**2))
-    return centre[0] + dx * reach, centre[1] + dy * reach
-
-
 def pill_outline(box: Box) -> Array:
-    """Return the rim of the pill that fills a box, as the corners of a polygon, [n, 2]."""
+    """Return the outline of the pill that fills a box, as the corners of a polygon, [n, 2]."""
     radius = (box.bottom - box.top) / 2
     angle = np.linspace(-np.pi / 2, np.pi / 2, 41)
     x, y = radius * np.cos(angle), radius * np.sin(angle) + (box.top + box.bottom) / 2
@@ -117,7 +85,7 @@ def pill_outline(box: Box) -> Array:
 
 
 def shared_area(boxes: Array, others: Array) -> Array:
-    """Return how much every box shares with every other, float64 [n, m], of boxes as rows [n, 4] and [m, 4]."""
+    """Return the area that every box [n, 4] shares with every other box [m, 4], float64 [n, m]."""
     wide = np.minimum(boxes[:, None, 2], others[None, :, 2]) - np.maximum(boxes[:, None, 0], others[None, :, 0])
     high = np.minimum(boxes[:, None, 3], others[None, :, 3]) - np.maximum(boxes[:, None, 1], others[None, :, 1])
     area: Array = np.maximum(wide, 0.0) * np.maximum(high, 0.0)
@@ -139,7 +107,12 @@ SIZE, NAME_SIZE = 10.0, 11.0
 
 @dataclass(frozen=True)
 class Node:
-    """A state and where it stands: a pill, as wide as its name needs."""
+    """A state and where it is: a pill, as wide as its name needs.
+
+    >>> node = Node("u", (0, 0), "state", half_width=20, half_height=10)
+    >>> node.rim((0, 50)), node.rim((50, 0))
+    ((0.0, 10.0), (20.0, 0.0))
+    """
 
     name: str
     place: Point
@@ -153,12 +126,25 @@ class Node:
 
     def rim(self, towards: Point) -> Point:
         """Return where a line from the centre to a point leaves the state."""
-        return pill_rim(self.place, self.half_width, self.half_height, towards)
+        (x, y), high, flat = self.place, self.half_height, self.half_width - self.half_height
+        dx, dy = towards[0] - x, towards[1] - y
+        length = math.hypot(dx, dy) or 1.0
+        dx, dy = dx / length, dy / length
+        if abs(dy) * flat >= high * abs(dx) and dy:  # through the flat side
+            reach = high / abs(dy)
+        else:  # through the round end, a circle around (flat, 0)
+            along = abs(dx) * flat
+            reach = along + math.sqrt(max(0.0, along**2 - flat**2 + high**2))
+        return x + dx * reach, y + dy * reach
 
     def box(self, more: float = 0.0) -> Box:
-        """Return the box around it, and so much more."""
+        """Return the box around it, `more` points larger on every side."""
         (x, y), wide, high = self.place, self.half_width + more, self.half_height + more
         return Box(x - wide, y - high, x + wide, y + high)
+
+    def rims(self) -> list[Box]:
+        """Return the boxes of its outlines: one of a state, two of a terminal."""
+        return [self.box(), *([self.box(-3.5)] if self.role != "state" else [])]
 
 
 @dataclass(frozen=True)
@@ -170,10 +156,18 @@ class Arrow:
     curve: Curve
     text: tuple[str, ...]
     text_at: Point = (0.0, 0.0)
+    """Centre of the text."""
 
     def text_box(self) -> Box:
         """Return the box around the text."""
-        return text_box(self.text_at, self.text, SIZE, LINE)
+        x, y = self.text_at
+        wide, high = max(text_width(line, SIZE) for line in self.text) / 2 + 2, LINE * len(self.text) / 2 + 1
+        return Box(x - wide, y - high, x + wide, y + high)
+
+    def lines(self) -> Iterator[tuple[str, Point]]:
+        """Yield the lines of the text with their centres."""
+        for k, line in enumerate(self.text):
+            yield line, (self.text_at[0], self.text_at[1] + LINE * (k - (len(self.text) - 1) / 2))
 
 
 @dataclass(frozen=True)
@@ -187,8 +181,13 @@ class Drawing:
     width: float
     height: float
 
+    def lines(self) -> Iterator[tuple[Curve | tuple[Point, Point], Point]]:
+        """Yield the curve of every arrow, or its two ends, with the point that its head comes from."""
+        yield from ((arrow.curve, arrow.curve.second_bend) for arrow in self.arrows)
+        yield self.entry, self.entry[0]
 
-_SHARES = np.linspace(0.2, 0.8, 13)  # where along an arrow its text may stand
+
+_SHARES = np.linspace(0.2, 0.8, 13)  # where along an arrow its text may be
 _GAPS = (3.0, 9.0, 18.0)  # between arrow and text
 _LABEL_ROUNDS = 3
 MANY_LABELS = 150
@@ -197,21 +196,9 @@ _HARD, _SOFT = 1000.0, 25.0  # costs: of lying on a state, a text or the own arr
 
 
 def place_labels(curves: Sequence[Curve], sizes: Array, taken: Array) -> tuple[list[Point], int, int]:
-    """Place the texts of arrows.
+    """Place the texts of arrows, of half widths and heights [n, 2], clear of the boxes [m, 4] that are taken.
 
-    Parameters
-    ----------
-    curves : sequence of Curve
-        The arrows.
-    sizes : array
-        Half the width and half the height of every text, [n, 2].
-    taken : array
-        Boxes of states and whatever else must stay readable, [m, 4].
-
-    Returns
-    -------
-    tuple
-        The centres, how many texts lie where none may, and how many lie on another arrow.
+    Returns their centres, how many texts lie where none may, and how many lie on another arrow.
     """
     points = [curve.points() for curve in curves]
     options = [_candidates(own, size) for own, size in zip(points, sizes, strict=True)]
@@ -234,7 +221,7 @@ def place_labels(curves: Sequence[Curve], sizes: Array, taken: Array) -> tuple[l
 
 
 def _candidates(points: Array, size: Array) -> tuple[Array, Array]:
-    """Return boxes beside an arrow, [n, 4], and how little each is liked for its own sake, [n]."""
+    """Return boxes beside an arrow, [n, 4], and the cost of each by itself, [n]."""
     at = np.round(_SHARES * (len(points) - 1)).astype(np.int64)
     along = points[np.minimum(at + 1, len(points) - 1)] - points[np.maximum(at - 1, 0)]
     along /= np.maximum(np.hypot(*along.T)[:, None], 1e-9)
@@ -258,33 +245,26 @@ def _check(k: int, boxes: Array, points: Sequence[Array], taken: Array) -> tuple
 
 
 LOOP = 40.0
-"""How far loops reach from the rim of their state, about."""
+"""About how far loops reach from the rim of their state."""
 _ARCS = (0.0, 26.0, -26.0, 44.0, -44.0, 64.0, -64.0, 90.0, -90.0, 130.0, -130.0, 180.0, -180.0)
 
 
-def straight(here: Node, there: Node) -> Curve:
-    """Return the straight way from one state to another."""
-    begin, end = here.rim(there.place), there.rim(here.place)
-    return quadratic(begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2), end)
+def _loop(node: Node, side: Point) -> Curve:
+    """Return the curve from a state to itself, on the side that a unit vector points to."""
 
+    def turn(angle: float) -> Point:
+        cos, sin = math.cos(angle), math.sin(angle)
+        return side[0] * cos - side[1] * sin, side[0] * sin + side[1] * cos
 
-def loop(node: Node, side: Point) -> Curve:
-    """Return the way from a state to itself, on the side that a unit vector points to."""
     ends = []
     for angle in (-0.45, 0.45):
-        x, y = _turned(side, angle)
+        (x, y), out = turn(angle), turn(1.4 * angle)
         rim = node.rim((node.place[0] + x, node.place[1] + y))
-        out = _turned(side, 1.4 * angle)
         ends.append((rim, (rim[0] + 1.3 * LOOP * out[0], rim[1] + 1.3 * LOOP * out[1])))
     return Curve(ends[0][0], ends[0][1], ends[1][1], ends[1][0])
 
 
-def _turned(vector: Point, angle: float) -> Point:
-    cos, sin = math.cos(angle), math.sin(angle)
-    return vector[0] * cos - vector[1] * sin, vector[0] * sin + vector[1] * cos
-
-
-def arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) -> tuple[int, Curve]:
+def _arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) -> tuple[int, Curve]:
     """Bend an arrow as little as it takes to miss other states, and loops if it can, both given as boxes [n, 4].
 
     Returns how many states it hits all the same, and the curve. Of two opposite arrows each bends to its own side.
@@ -315,7 +295,7 @@ def arrow_head(before: Point, tip: Point, size: float = 8.0) -> tuple[Point, Poi
 
 MARGIN = 12.0
 MANY = 2
-"""Edges to a failure beyond which each of its states has it beside itself."""
+"""Edges to a failure beyond which it is drawn beside each of their states."""
 ENTRY = 20.0
 """Length of the arrow that points to the start."""
 _WRAP = 44
@@ -327,7 +307,10 @@ Joined = dict[tuple[str, str], tuple[str, ...]]
 
 def lay_out(machine: RewardMachine, downwards: bool = False) -> Drawing:
     """Place the states and edges of a machine, from left to right or downwards."""
-    joined = {pair: _wrapped(texts) for pair, texts in joined_edges(machine)}
+    joined = {
+        pair: tuple(line for text in texts for line in textwrap.wrap(text, _WRAP, subsequent_indent="  "))
+        for pair, texts in joined_edges(machine).items()
+    }
     crowded = {v for v in machine.failure if sum(target == v for _, target in joined) > MANY}
     columns = _columns(machine, {pair: texts for pair, texts in joined.items() if pair[1] not in crowded})
     trials = []
@@ -339,8 +322,8 @@ def lay_out(machine: RewardMachine, downwards: bool = False) -> Drawing:
     return min(trials, key=lambda trial: trial[0])[1]
 
 
-def joined_edges(machine: RewardMachine) -> Iterator[tuple[tuple[str, str], list[str]]]:
-    """Yield the texts of all edges between two states."""
+def joined_edges(machine: RewardMachine) -> dict[tuple[str, str], list[str]]:
+    """Return the texts of all edges between two states, by source and target."""
     texts: dict[tuple[str, str], list[str]] = {}
     for edge in machine.edges:
         guard = "else" if isinstance(edge.guard, Otherwise) else write(edge.guard)
@@ -348,20 +331,16 @@ def joined_edges(machine: RewardMachine) -> Iterator[tuple[tuple[str, str], list
         texts.setdefault((edge.source, edge.target), []).append(f"{guard} : {write(edge.reward)}{guided}")
     for u, v, agenda, paid in machine.statements():
         texts[u, v] = [f"{agenda} : {paid}"]
-    yield from texts.items()
-
-
-def _wrapped(texts: list[str]) -> tuple[str, ...]:
-    return tuple(line for text in texts for line in textwrap.wrap(text, _WRAP, subsequent_indent="  "))
+    return texts
 
 
 def role_of(machine: RewardMachine, state: str) -> str:
-    """Return what a state is: ``state``, ``success`` or ``failure``."""
+    """Return the role of a state: ``state``, ``success`` or ``failure``."""
     return "success" if state in machine.success else "failure" if state in machine.failure else "state"
 
 
 def _columns(machine: RewardMachine, joined: Joined) -> list[list[str]]:
-    """Sort states into columns by distance from the start; successes stand behind all others."""
+    """Sort states into columns by distance from the start; successes are in the last one."""
     depth, frontier = {machine.start: 0}, [machine.start]
     while frontier:
         u = frontier.pop(0)
@@ -419,9 +398,9 @@ def _place_nodes(
 def _connect(
     machine: RewardMachine, nodes: dict[str, Node], joined: Joined, crowded: set[str], downwards: bool
 ) -> tuple[int, Drawing]:
-    """Draw the edges between placed states; return how much is amiss, and the drawing."""
-    side = (1.0, 0.0) if downwards else (0.0, -1.0)  # where loops are; failures stand on the other side
-    loops = {u: loop(nodes[u], side) for u, v in joined if u == v}
+    """Draw the edges between placed states; return the cost of overlaps, and the drawing."""
+    side = (1.0, 0.0) if downwards else (0.0, -1.0)  # where loops are; failures are on the other side
+    loops = {u: _loop(nodes[u], side) for u, v in joined if u == v}
     marks: dict[tuple[str, str], Node] = {}
     for u, v in joined:
         if v in crowded:
@@ -437,12 +416,13 @@ def _connect(
         if u == v:
             curve = loops[u]
         elif v in crowded:
-            curve = straight(nodes[u], marks[u, v])
+            begin, end = nodes[u].rim(marks[u, v].place), marks[u, v].rim(nodes[u].place)
+            curve = quadratic(begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2), end)
         else:
             others = [*(node for name, node in nodes.items() if name not in (u, v)), *marks.values()]
             boxes = np.array([node.box(6.0) for node in others]).reshape(-1, 4)
-            amiss, curve = arc(nodes[u], nodes[v], (v, u) in joined, boxes, np.array(around).reshape(-1, 4))
-            hit += amiss
+            hits, curve = _arc(nodes[u], nodes[v], (v, u) in joined, boxes, np.array(around).reshape(-1, 4))
+            hit += hits
         arrows.append(Arrow(u, v, curve, text))
     drawn = [*nodes.values(), *marks.values()]
     x, y = nodes[machine.start].place
@@ -450,14 +430,14 @@ def _connect(
     entry = ((x, y - reach - ENTRY), (x, y - reach)) if downwards else ((x - reach - ENTRY, y), (x - reach, y))
     taken = [node.box(2.0) for node in drawn]
     taken.append(Box(*np.min(entry, axis=0) - 5, *np.max(entry, axis=0) + 5))
-    sizes = [text_box((0.0, 0.0), arrow.text, SIZE, LINE)[2:] for arrow in arrows]
+    sizes = [arrow.text_box()[2:] for arrow in arrows]  # around the origin until texts are placed
     centres, hard, soft = place_labels([a.curve for a in arrows], np.array(sizes), np.array(taken))
     arrows = [replace(arrow, text_at=centre) for arrow, centre in zip(arrows, centres, strict=True)]
-    return 100 * (hard + hit) + soft, _moved(drawn, arrows, entry)
+    return 100 * (hard + hit) + soft, _at_origin(drawn, arrows, entry)
 
 
 def _beside(node: Node, name: str, text: tuple[str, ...], side: Point, k: int) -> Node:
-    """Return the k-th failure that stands beside a state, on the side where the loop is not."""
+    """Return the k-th failure beside a state, on the side where the loop is not."""
     wide = max(SMALL, text_width(name, SIZE) / 2 + 6)
     if side[0]:
         away = node.half_width + 16 + max(text_width(line, SIZE) for line in text) + wide
@@ -468,8 +448,8 @@ def _beside(node: Node, name: str, text: tuple[str, ...], side: Point, k: int) -
     return Node(name, place, "failure", half_width=wide, half_height=SMALL, size=SIZE)
 
 
-def _moved(nodes: list[Node], arrows: list[Arrow], entry: tuple[Point, Point]) -> Drawing:
-    """Put the origin top left of everything."""
+def _at_origin(nodes: list[Node], arrows: list[Arrow], entry: tuple[Point, Point]) -> Drawing:
+    """Move everything so that the origin is at its top left."""
     boxes = [node.box() for node in nodes] + [arrow.text_box() for arrow in arrows]
     corners = [np.array(boxes)[:, :2], np.array(boxes)[:, 2:], np.array(entry), *(a.curve.points() for a in arrows)]
     every = np.concatenate(corners)

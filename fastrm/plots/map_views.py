@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_number
 from fastrm.errors import ConfigError, printable
-from fastrm.plots.style import ink, new_figure, object_colour, put_title, rgb, style
+from fastrm.plots.palette import (
+    AGENT,
+    FIELD_MAPS,
+    MAP_COLOURS,
+    MOST_STARTS,
+    START_MARKER,
+    WHITE,
+    ink,
+    object_colour,
+    rgb,
+)
+from fastrm.plots.style import check_width, new_figure, put_title, style
 from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, Cell, GridMap
 
 if TYPE_CHECKING:
@@ -19,17 +29,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-MOST_STARTS = 12
-"""Starts that are marked one by one; of more none is, and the picture says so."""
-
-
 def starts_to_mark(starts: Sequence[Cell]) -> tuple[Sequence[Cell], str]:
-    """Return the starts that a picture marks, and what it says instead where they are too many.
+    """Return the starts that a picture marks, and a remark in their place where they are too many.
 
     >>> starts_to_mark([(1, 1)]), starts_to_mark([(1, k) for k in range(40)])
     (([(1, 1)], ''), ((), '40 starts, not marked'))
     """
     return (starts, "") if len(starts) <= MOST_STARTS else ((), f"{len(starts)} starts, not marked")
+
+
+def fence_ends(grid: GridMap) -> list[tuple[int, int, int, int]]:
+    """Return the ends (x, y, x, y) of every fence, left or top first, in cells from the top left corner of the map."""
+    fences = sorted(grid.fences)
+    return [(x + 1 - (below - y), y + 1 - (right - x), x + 1, y + 1) for (y, x), (below, right) in fences]
 
 
 def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) -> Figure:
@@ -39,7 +51,7 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) 
     """
     if not grids:
         raise ConfigError("no maps to draw")
-    check_number("width", 4.5 if width is None else width, 1, 40)
+    check_width(width, 1)
     columns = min(5, len(grids))
     rows, side = math.ceil(len(grids) / columns), 1.5 if len(grids) > 1 else 4.5
     side = side if width is None else width / columns
@@ -54,31 +66,27 @@ def draw_maps(grids: Sequence[tuple[str, GridMap]], width: float | None = None) 
         for axis, (name, grid) in zip(axes.flat, grids, strict=False):
             draw_ground(axis, grid)
             draw_objects(axis, grid, side)
-            said = starts_to_mark(grid.starts)[1]
-            axis.set_title(printable(f"{name} ({said})" if said else name), pad=2, parse_math=False)
+            unmarked = starts_to_mark(grid.starts)[1]
+            axis.set_title(printable(f"{name} ({unmarked})" if unmarked else name), pad=2, parse_math=False)
         if columns > 1:
             put_title(figure, "start: cross; objects: letters")
     return figure
 
 
 def draw_ground(axis: Axes, grid: GridMap) -> None:
-    """Draw the walls and fences of a map on a panel; floor stays clear, so that something may lie below."""
+    """Draw the walls and fences of a map on a panel; floor is clear, so that something may be below."""
     wall = np.where(grid.tiles == ord(WALL), 1.0, np.nan)
-    axis.imshow(wall, cmap="Greys", vmin=0, vmax=2.0, interpolation="nearest", zorder=1.5)
-    lines = [_fence_ends(fence) for fence in sorted(grid.fences)]
+    axis.imshow(wall, cmap=FIELD_MAPS["wall"], vmin=0, vmax=2.0, interpolation="nearest", zorder=1.5)
+    lines = [((a - 0.5, b - 0.5), (c - 0.5, d - 0.5)) for a, b, c, d in fence_ends(grid)]
     if lines:
         from matplotlib.collections import LineCollection
 
-        casing = LineCollection(lines, colors="white", linewidths=2.6, zorder=1.6)  # seen on dark colours too
+        casing = LineCollection(lines, colors=WHITE, linewidths=2.6, zorder=1.6)  # seen on dark colours too
         axis.add_collection(casing, autolim=False)
-        axis.add_collection(LineCollection(lines, colors="0.35", linewidths=1.4, zorder=1.7), autolim=False)
+        axis.add_collection(
+            LineCollection(lines, colors=MAP_COLOURS["figure"]["fence"], linewidths=1.4, zorder=1.7), autolim=False
+        )
     axis.set_axis_off()
-
-
-def _fence_ends(fence: tuple[Cell, Cell]) -> list[tuple[float, float]]:
-    (row, column), there = fence
-    down, right = there[0] - row, there[1] - column
-    return [(column + 0.5 - down, row + 0.5 - right), (column + 0.5, row + 0.5)]
 
 
 def draw_objects(axis: Axes, grid: GridMap, side: float, starts: Sequence[Cell] | None = None) -> None:
@@ -91,41 +99,42 @@ def draw_objects(axis: Axes, grid: GridMap, side: float, starts: Sequence[Cell] 
     size = float(np.clip(60 * side / max(grid.size), 5.5 if side < 2 else 6.5, 16))
     marked, _ = starts_to_mark(grid.starts if starts is None else starts)
     rows, columns = [row for row, _ in marked], [column for _, column in marked]
-    for colour, thick in (("white", 2.6), ("0.25", 1.2)):
+    for colour, thick in ((WHITE, 2.6), (MAP_COLOURS["figure"]["start"], 1.2)):
         axis.plot(
-            columns, rows, marker="x", linestyle="", color=colour, markersize=size * 0.6, markeredgewidth=thick,
-            zorder=3,
+            columns, rows, marker=START_MARKER, linestyle="", color=colour, markersize=size * 0.6,
+            markeredgewidth=thick, zorder=3,
         )  # fmt: skip
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for row, column in cells:
             axis.text(
                 column, row, letter, color=ink(object_colour(k)), fontsize=size, fontweight="bold", ha="center",
-                va="center_baseline", zorder=4, path_effects=[withStroke(linewidth=0.3 * size, foreground="white")],
+                va="center_baseline", zorder=4, path_effects=[withStroke(linewidth=0.3 * size, foreground=WHITE)],
             )  # fmt: skip
 
 
 def show(grid: GridMap, row: int, column: int) -> str:
     """Return a map as text, the agent as @."""
     rows = [line.replace(START, FLOOR_TOO) for line in grid.rows]
-    rows[row] = rows[row][:column] + "@" + rows[row][column + 1 :]
+    rows[row] = rows[row][:column] + AGENT + rows[row][column + 1 :]
     return grid.render(rows)
 
 
-_PAINT = {WALL: (110, 110, 110), FLOOR: (255, 255, 255), START: (235, 235, 235)}
 _PIXELS = 12
 
 
 def paint(grid: GridMap, row: int, column: int) -> Array:
     """Return a map as an image, the agent black."""
-    colours = {letter: rgb(object_colour(k)) for k, letter in enumerate(grid.objects)} | _PAINT
+    tiles = {WALL: "wall", FLOOR: "floor", START: "start"}
+    colours = {letter: rgb(object_colour(k)) for k, letter in enumerate(grid.objects)}
+    colours |= {tile: rgb(MAP_COLOURS["image"][name]) for tile, name in tiles.items()}
     small = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8)
     image = small.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
-    for (r, c), there in grid.fences:
-        y, x = (r + 1) * _PIXELS, (c + 1) * _PIXELS
-        if there[0] > r:
-            image[y - 1 : y + 1, x - _PIXELS : x] = _PAINT[WALL]
-        else:
-            image[y - _PIXELS : y, x - 1 : x + 1] = _PAINT[WALL]
+    for ends in fence_ends(grid):
+        left, top, right, bottom = (_PIXELS * end for end in ends)
+        across, down = int(left == right), int(top == bottom)  # a pixel on either side
+        image[top - down : bottom + down, left - across : right + across] = colours[WALL]
     inside = slice(_PIXELS // 4, _PIXELS - _PIXELS // 4)
-    image[row * _PIXELS : (row + 1) * _PIXELS, column * _PIXELS : (column + 1) * _PIXELS][inside, inside] = 0
+    image[row * _PIXELS : (row + 1) * _PIXELS, column * _PIXELS : (column + 1) * _PIXELS][inside, inside] = rgb(
+        MAP_COLOURS["image"]["agent"]
+    )
     return image

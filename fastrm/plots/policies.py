@@ -1,11 +1,11 @@
-"""What a run learned, over its map: policy arrows, values and visits for every machine state, and the path it takes."""
+"""Runs: their policy, values and visits over the map for every machine state, their greedy path, and their curve."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from fastrm.errors import ConfigError, printable, shown
 from fastrm.kernels.worlds import environments
 from fastrm.learners import Run, option_pairs, registry
 from fastrm.plots.map_views import draw_ground, draw_objects, starts_to_mark
-from fastrm.plots.style import HERE_COLOUR, PATH_COLOUR, new_figure, put_title, style
+from fastrm.plots.palette import FIELD_MAPS, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, RULE, WHITE
+from fastrm.plots.style import new_figure, put_title, style
 from fastrm.plots.water import draw_water
 from fastrm.problems import Problem, WaterProblem, check_problem, retrace, slide
 from fastrm.worlds import OFFSETS, Cell, GridMap
@@ -60,14 +61,25 @@ def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int 
     return count
 
 
+def known_values(q: Array, initial: float) -> Array:
+    """Return the best value along the last axis, NaN where no action was ever updated."""
+    known: Array = np.where((q == initial).all(axis=-1), np.nan, q.max(axis=-1))
+    return known
+
+
+def last_best(values: Array) -> Array:
+    """Return the last of the largest along the last axis, as roll-outs choose."""
+    last: Array = values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1)
+    return last
+
+
 class _Learned(NamedTuple):
     """What is drawn of a run."""
 
     q: Array
     """[cell, machine state, action]."""
     titles: tuple[str, ...]
-    """What is done in each machine state."""
-    initial: float
+    """Of the policy in each machine state."""
     visits: Array
     """[cell, machine state]."""
     paths: dict[int, list[list[Cell]]]
@@ -105,7 +117,7 @@ def draw_learning(
     width = 9.4 if width is None else width
     check_number("width", width, 4, 40)
     rows, columns = problem.grid.size
-    learned = _read(problem, run)
+    learned = _gather(problem, run)
     wanted = list(states if states is not None else range(problem.tables.n_u))
     chosen = wanted[:MAX_STATES]
     side = (width - 2.1) / 3
@@ -126,8 +138,7 @@ def draw_learning(
             axes = [panel(left, row, side) for left in lefts]
             bars = [panel(left + side + 0.07, row, 0.1) for left in lefts[1:]]
             _draw_policy(axes[0], problem, learned, u)
-            best = learned.q[:, u].max(axis=1)
-            best = np.where((learned.q[:, u] != learned.initial).any(axis=1), best, np.nan)
+            best = known_values(learned.q[:, u], run.config.q_init)
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
             _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
             for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
@@ -142,13 +153,7 @@ def draw_learning(
 
 
 def draw_run(run: Run) -> Figure:
-    """Draw the score of one run over its steps.
-
-    Raises
-    ------
-    ConfigError
-        When matplotlib is missing, or the run is shorter than a tick.
-    """
+    """Draw the score of one run over its steps; raise ConfigError where it is shorter than a tick."""
     if not run.step.size:
         raise ConfigError("no curve to draw: the run is shorter than a tick; train for longer, or with a smaller tick")
     with style():
@@ -156,7 +161,7 @@ def draw_run(run: Run) -> Figure:
         axis = figure.subplots()
         figure.subplots_adjust(left=0.12, right=0.97, bottom=0.2, top=0.87)
         axis.plot(run.step, run.score, color=HERE_COLOUR)
-        axis.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
+        axis.axhline(1.0, **RULE)
         axis.set_xlim(0, run.step[-1])
         axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
         axis.set_xlabel("training steps")
@@ -166,7 +171,7 @@ def draw_run(run: Run) -> Figure:
 
 
 def _lengths(problem: Problem, run: Run) -> str:
-    """Say how long the greedy path is; of several starts in the mean, and from which the path sets out."""
+    """Describe the length of the greedy path; of several starts the mean, and where the path begins."""
     found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
     shortest = ", ".join(f"{n:.6g}" for n in run.shortest)
     if len(problem.starts) == 1:
@@ -178,7 +183,7 @@ def _lengths(problem: Problem, run: Run) -> str:
 
 
 def _note(problem: Problem, run: Run) -> str:
-    """Say what visits, blank cells and pale arrows mean."""
+    """Explain visits, blank cells and pale arrows."""
     options = "the options shown" if run.controller is not None else "the learned values"
     unmarked = starts_to_mark(problem.starts)[1]
     return (
@@ -188,7 +193,7 @@ def _note(problem: Problem, run: Run) -> str:
     )
 
 
-def _read(problem: Problem, run: Run) -> _Learned:
+def _gather(problem: Problem, run: Run) -> _Learned:
     """Gather what is drawn of a run, by machine state."""
     paths: dict[int, list[list[Cell]]] = {}
     for number, path in enumerate(run.greedy_paths):
@@ -206,7 +211,7 @@ def _read(problem: Problem, run: Run) -> _Learned:
     elif not registry.find(run.algo).per_state:
         raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
     count = visits(problem, q, run.last_epsilon, run.config.episode_limit)
-    return _Learned(q, titles, run.config.q_init, count, paths)
+    return _Learned(q, titles, count, paths)
 
 
 def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, tuple[str, ...]]:
@@ -216,7 +221,7 @@ def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> 
     for u in range(problem.tables.n_u):
         s = problem.number_of(paths[u][0][0]) if u in paths else problem.start
         values = run.more["controller"][s, int(first[u]) : int(first[u + 1])]
-        chosen.append(int(first[u + 1]) - 1 - int(values[::-1].argmax()))  # ties go to the last, as in roll-outs
+        chosen.append(int(first[u]) + int(last_best(values)))
         titles.append(f"option to {pairs[chosen[-1]][2] or 'the end'}")
     return run.q[:, chosen], tuple(titles)
 
@@ -225,14 +230,15 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
     """Draw greedy actions, dark where agents go, and the path."""
     draw_ground(axis, problem.grid)
     q, (rows, columns) = learned.q[:, u], problem.terrain.cells.T
-    action = problem.n_actions - 1 - q[:, ::-1].argmax(axis=1)  # ties go to the last, as in roll-outs
-    down, right = _directions(problem, action).T
+    down, right = _directions(problem, last_best(q)).T
     apart = math.ceil(max(problem.grid.size) / MOST_ARROWS)
-    length = 0.74 * apart if _is_open(problem) else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
-    told = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
-    told &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
-    seen = learned.visits[:, u] > 0
-    for these, colour in ((told & ~seen, "0.8"), (told & seen, "0.3")):
+    inside = math.prod(side - 2 for side in problem.grid.size)
+    is_open = not problem.grid.fences and len(problem.terrain.cells) == inside
+    length = 0.74 * apart if is_open else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
+    drawn = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
+    drawn &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
+    seen, colours = learned.visits[:, u] > 0, MAP_COLOURS["figure"]
+    for these, colour in ((drawn & ~seen, colours["unseen"]), (drawn & seen, colours["arrow"])):
         axis.quiver(
             columns[these], rows[these], right[these], down[these], pivot="mid", angles="xy", units="xy",
             scale_units="xy", scale=1 / length, width=0.15 * length, headwidth=3.6, headlength=3.4, headaxislength=3.1,
@@ -240,12 +246,12 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
         )  # fmt: skip
     for part in learned.paths.get(u, ()):
         y, x = np.array(part).T
-        for colour, thick in (("white", 3.4), (PATH_COLOUR, 2.0)):
+        for colour, thick in ((WHITE, 3.4), (PATH_COLOUR, 2.0)):
             axis.plot(x, y, color=colour, linewidth=thick, zorder=2.5, gid="path")
 
 
 def _directions(problem: Problem, action: Array) -> Array:
-    """Return where the arrow of every cell points: [cell, 2]."""
+    """Return the direction of the arrow of every cell, [cell, 2]."""
     if isinstance(problem.terrain.world, GridMap):
         return np.array(OFFSETS)[action]  # also into a wall
     cells = problem.terrain.cells
@@ -254,25 +260,17 @@ def _directions(problem: Problem, action: Array) -> Array:
     return pointed
 
 
-def _is_open(problem: Problem) -> bool:
-    """Say whether nothing stands between the cells of a map but its rim."""
-    rows, columns = problem.grid.size
-    return not problem.grid.fences and len(problem.terrain.cells) == (rows - 2) * (columns - 2)
-
-
 def _draw_field(
     axis: Axes, bar: Axes, problem: Problem, values: Array, meaning: str, in_logs: bool = False
 ) -> None:  # fmt: skip
-    """Draw a number for every cell as a colour, and what the colours mean."""
+    """Draw a number for every cell as a colour, and a scale of the colours."""
     from matplotlib.colors import LogNorm
 
     field = np.full(problem.grid.size, np.nan)
     field[tuple(problem.terrain.cells.T)] = np.where(values > 0, values, np.nan) if in_logs else values
-    if in_logs:
-        scale: dict[str, Any] = {"norm": LogNorm(1, max(10.0, float(np.max(values, initial=1)))), "cmap": "cividis"}
-    else:
-        scale = {"cmap": "viridis"}
-    image = axis.imshow(field, interpolation="nearest", **scale)
+    norm = LogNorm(1, max(10.0, float(np.max(values, initial=1)))) if in_logs else None
+    colours = FIELD_MAPS["visits" if in_logs else "values"]
+    image = axis.imshow(field, interpolation="nearest", norm=norm, cmap=colours)
     draw_ground(axis, problem.grid)
     if np.isnan(field).all():
         bar.set_axis_off()

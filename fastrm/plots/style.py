@@ -1,10 +1,4 @@
-"""How pictures look: colours, lines, sizes, and the figures that all of them begin with. Needs matplotlib for these.
-
-Colours are those of Okabe and Ito and a few more, which colour-blind readers tell apart. Methods in one figure also
-differ in lightness, line or marker, so that a print in grey keeps them apart.
-
-How the lines of the methods of one figure look, so that any two can be told apart, in grey prints too.
-"""
+"""Figures: their style, their panels, titles and legends, and how they are saved. Needs matplotlib when called."""
 
 from __future__ import annotations
 
@@ -15,149 +9,46 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.checks import check_whole
+from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.experiments import Method
 from fastrm.learners import registry
+from fastrm.plots.palette import (
+    KIND_COLOURS,
+    KIND_LINES,
+    LEARNER_COLOURS,
+    LEARNER_LINES,
+    LEARNER_MARKERS,
+    MARKERS,
+    OTHER_LEARNER,
+    PATH_COLOUR as PATH_COLOUR,
+    ink as ink,
+    object_colour as object_colour,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D1F", "#666666", "#5E4FA2")
-"""One per type of object, in alphabetical order."""
-KIND_COLOURS = {
-    "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#882255",
-    "distance-to-go": "#009E73", "file": "#009E73",
-}  # fmt: skip
-LEARNER_COLOURS = {
-    "qrm": "#56B4E9", "crm": "#332288", "hrm": "#D55E00", "sarsa": "#117733", "expected-sarsa": "#999933",
-    "double-q": "#AA4499", "q-lambda": "#661100", "dyna": "#DDCC77", "coupled": "#CC6677",
-}  # fmt: skip
-"""For figures of one kind of machine; none of them is the colour of a kind."""
-LEARNER_LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
 DPI = 200
-"""Dots per inch of a .png, where nothing else is asked for."""
-LEARNER_MARKERS = {
-    "qrm": "s", "crm": "o", "hrm": "^", "sarsa": "D", "expected-sarsa": "v", "double-q": "P", "q-lambda": "X",
-    "dyna": "<", "coupled": ">",
-}  # fmt: skip
-KIND_LINES: dict[str, Any] = {
-    "boolean": "-", "numeric-boolean": (0, (5, 1.5)), "numeric": (0, (1, 1)), "potential": (0, (6, 1.5, 1, 1.5)),
-    "distance-to-go": (0, (6, 1.5, 1, 1.5, 1, 1.5)), "file": "-",
-}  # fmt: skip
-"""For figures of one learner."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
-LIGHTNESS_APART = 10.0
-"""Of 100: colours that differ by less are not told apart in grey."""
+"""Dots per inch of a .png by default."""
+SCREEN_DPI = 100
+"""Dots per inch of figures in notebooks."""
+MOST_PIXELS = 10**8
+"""Of a picture: more take gigabytes to make and to open."""
 LEGEND_SIZE, TITLE_SIZE = 7.5, 9.0
 STYLE: dict[str, Any] = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": LEGEND_SIZE, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "savefig.dpi": DPI, "svg.hashsalt": "fastrm",
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42,
 }  # fmt: skip
-SCREEN_DPI = 100
-"""Dots per inch of figures in notebooks."""
-_TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-NODE_COLOURS = {"state": "#ffffff", "success": "#d5efe3", "failure": "#f8dcc8"}
-"""Of the states of a machine."""
-PATH_COLOUR = "#D55E00"
-"""Of the way that an agent goes."""
-EDGE_TEXT = "#004a75"
-"""Of what is written on the edges of a machine."""
-HERE_COLOUR = "#0072B2"
-"""Of the machine state that an episode is in."""
-VERDICT_COLOURS = {"shortest": "#007A59", "other": "#B34700"}
-"""Of the verdict that all optimal policies take shortest paths, and of every other one; dark enough for letters."""
-PARITY_COLOURS = {False: "#0072B2", True: "#D55E00"}
-"""Of our curves beside published ones, without and with shaping."""
-
-PAGE_COLOURS = {
-    "light": {
-        "paper": "#ffffff", "panel": "#f6f7f8", "ink": "#1c2024", "soft": "#5b646c", "line": "#d9dee2",
-        "wall": "#7d858c", "pale": "#fafafa", "accent": "#0072B2", "good": "#00724f", "bad": "#b34700",
-        "unsure": "#7a5a00", "heat-low": "#edf4f9", "heat-high": "#6aa5c9", "halo": "#ffffff",
-        "learned": "#D55E00", "optimal": "#0072B2", "shortest": "#009E73", "witness": "#a8437b",
-    },
-    "dark": {
-        "paper": "#14181b", "panel": "#1c2226", "ink": "#e6eaed", "soft": "#9aa5ad", "line": "#343d44",
-        "wall": "#59626a", "pale": "#191e22", "accent": "#56B4E9", "good": "#4cc79c", "bad": "#f08a4b",
-        "unsure": "#e6b84c", "heat-low": "#1f2a33", "heat-high": "#2f6f95", "halo": "#14181b",
-        "learned": "#f08a4b", "optimal": "#56B4E9", "shortest": "#2fc294", "witness": "#e79bc2",
-        "kind-numeric-boolean": "#56B4E9", "kind-distance-to-go": "#2fc294", "kind-file": "#2fc294",
-    },
-}  # fmt: skip
-"""Of web pages, by name and theme; a page knows them as CSS variables."""
-HEAT_LEVELS = 12
-"""Shades of a map's values."""
-
-
 LEFT, RIGHT = 0.56, 0.15
 """Inches beside the panels of a figure: for numbers and a label on one side, for half a number on the other."""
-MOST_PIXELS = 10**8
-"""Of a picture: more take gigabytes to make and to open."""
-
-
-def object_colour(k: int) -> str:
-    """Return the colour of the k-th type of object."""
-    return OBJECT_COLOURS[k % len(OBJECT_COLOURS)]
-
-
-def kind_colour(kind: str | None) -> str:
-    """Return the colour of a kind of machine, None for machines from files."""
-    return KIND_COLOURS[kind or "file"]
-
-
-def learner_line(algo: str) -> Any:
-    """Return the line style of a learner; others than the first three get dash-dotted ones."""
-    if algo in LEARNER_LINES:
-        return LEARNER_LINES[algo]
-    others = [name for name in registry.names() if name not in LEARNER_LINES]
-    return (0, (6, 1.5, *(1, 1.5) * (1 + others.index(algo) if algo in others else 1)))
-
-
-def learner_colour(algo: str) -> str:
-    """Return the colour of a learner in a figure of one kind of machine."""
-    return LEARNER_COLOURS.get(algo, "#44AA99")
-
-
-def ink(colour: str) -> str:
-    """Return the colour, darkened until letters in it are easy to read on white (a contrast of 4.5).
-
-    >>> ink("#0072B2"), ink("#E69F00")
-    ('#0072b2', '#9e6d00')
-    """
-    parts = rgb(colour)
-    for share in range(100, 0, -1):
-        dark = [part * share // 100 for part in parts]
-        linear = [(x / 255 / 12.92) if x <= 10 else ((x / 255 + 0.055) / 1.055) ** 2.4 for x in dark]
-        if 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05) >= 4.5:
-            break
-    return "#" + "".join(f"{part:02x}" for part in dark)
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of a colour.
-
-    >>> rgb("#0072B2")
-    (0, 114, 178)
-    """
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
-def heat_shades(theme: str) -> list[str]:
-    """Return the shades of a map's values, from low to high.
-
-    >>> heat_shades("light")[0], len(heat_shades("light"))
-    ('#edf4f9', 12)
-    """
-    low, high = (rgb(PAGE_COLOURS[theme][f"heat-{end}"]) for end in ("low", "high"))
-    shares = [level / (HEAT_LEVELS - 1) for level in range(HEAT_LEVELS)]
-    mixed = [[round(a + share * (b - a)) for a, b in zip(low, high, strict=True)] for share in shares]
-    return ["#" + "".join(f"{part:02x}" for part in parts) for parts in mixed]
+_TIMELESS: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 def have_matplotlib() -> bool:
-    """Whether pictures can be made."""
+    """Return whether matplotlib is installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -166,18 +57,18 @@ def have_matplotlib() -> bool:
 
 
 def style() -> Any:
-    """Return a context in which matplotlib draws in our style.
-
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is missing.
-    """
+    """Return a context in which matplotlib draws in our style; raise MissingExtra where there is no matplotlib."""
     try:
         import matplotlib
     except ImportError:
         raise MissingExtra("pictures need matplotlib; install it with: pip install 'fastrm[plot]'") from None
     return matplotlib.rc_context(STYLE)
+
+
+def check_width(width: float | None, least: float) -> None:
+    """Raise ConfigError unless a width is None or a number of inches from `least` to 40."""
+    if width is not None:
+        check_number("width", width, least, 40)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -238,6 +129,12 @@ def put_title(figure: Figure, title: str) -> None:
     figure.suptitle(
         "\n".join(lines), fontsize=TITLE_SIZE, y=1 - 0.05 / figure.get_figheight(), va="top", parse_math=False
     )
+
+
+def set_panel_title(axis: Axes, title: str, width: float) -> None:
+    """Write the title of a panel, in smaller type where it is wider than `width` inches."""
+    title = printable(title)
+    axis.set_title(title, pad=3, parse_math=False, fontsize=min(8.0, 8.0 * width / text_width(title, 8)))
 
 
 def wrapped(title: str, width: float) -> list[str]:
@@ -313,10 +210,11 @@ def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
     looks: dict[str, dict[str, Any]] = {}
     for method in methods:
         kind = method.kind or "file"
-        colour = learner_colour(method.algo) if len(kinds) == 1 < len(algos) else kind_colour(method.kind)
+        by_learner = len(kinds) == 1 < len(algos)
+        colour = LEARNER_COLOURS.get(method.algo, OTHER_LEARNER) if by_learner else KIND_COLOURS[kind]
         look = {"color": colour, "markerfacecolor": "white" if method.shaping else colour}
         if len(algos) > 1 or len(kinds) == 1:
-            line, marker = learner_line(method.algo), LEARNER_MARKERS.get(method.algo, MARKERS[3])
+            line, marker = _learner_line(method.algo), LEARNER_MARKERS.get(method.algo, MARKERS[3])
         else:
             line, marker = KIND_LINES[kind], MARKERS[list(KIND_LINES).index(kind) % 5]
         first = MARKERS.index(marker)
@@ -332,13 +230,9 @@ def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
     }
 
 
-def lightness(colour: str) -> float:
-    """Return how light a colour is in a grey print, L* of the CIE, from 0 for black to 100 for white.
-
-    >>> lightness("#000000"), round(lightness("#777777")), round(lightness("#ffffff"))
-    (0.0, 50, 100)
-    """
-    parts = (part / 255 for part in rgb(colour))
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    return 903.3 * y if y <= 0.008856 else 116 * y ** (1 / 3) - 16
+def _learner_line(algo: str) -> Any:
+    """Return the line style of a learner: dash-dotted, with more dots each, beyond the first three."""
+    if algo in LEARNER_LINES:
+        return LEARNER_LINES[algo]
+    others = [name for name in registry.names() if name not in LEARNER_LINES]
+    return (0, (6, 1.5, *(1, 1.5) * (1 + others.index(algo) if algo in others else 1)))

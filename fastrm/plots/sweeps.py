@@ -1,37 +1,41 @@
-"""Figures of swept settings: what a run settles at, and how fast it learns, over the values of one setting.
+"""Outcomes over what an experiment varies: over the values of a swept setting, or over initial values.
 
-A panel shows the runs of one setup and task, and one value of every other swept setting. A point is the median over
-runs, with a 95 % interval over maps (over seeds, where there is one map). Runs that never reach 90 % count as later
-than all others.
+Both figures have a column of two panels per place: a share or a settled score above, and the steps to 90 % below. A
+panel over a setting shows the runs of one setup and task, and one value of every other swept setting; its points are
+medians over runs, with a 95 % interval over maps (over seeds, where there is one map). A panel over initial values
+shows all tasks of a setup. Runs that never reach 90 % count as later than all others.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number
+from fastrm.checks import check_choice
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.curves import name_of, value_text, with_settings
+from fastrm.plots.palette import RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
+    check_width,
     finish_figure,
     legend_columns,
     line,
     looks_of,
     panels,
+    set_panel_title,
     style,
     text_width,
     wrapped,
 )
-from fastrm.results import Results, interval_of
+from fastrm.results import Estimate, Results, censored_percentile, interval_of, over_maps, share_over_maps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +47,7 @@ TICK_SIZE, SLANT = 6.5, 35
 """Points of type of the values below a panel, and degrees by which texts among them are turned."""
 
 Ends = tuple[float, float, float]
-"""Low end, median and high end."""
+"""Low end, middle and high end."""
 
 
 class SweepPoint(NamedTuple):
@@ -61,13 +65,26 @@ class SweepPoint(NamedTuple):
     """What the intervals are over."""
 
 
+class StartPoint(NamedTuple):
+    """The runs of one method, on some maps and tasks, from one start."""
+
+    setup: str
+    method: str
+    """The method without its initial values."""
+    optimism: float | None
+    runs: int
+    shortest: Estimate
+    """Share of runs that end with a shortest path."""
+    area: Estimate
+    """Mean score over the whole run: how soon and how well."""
+    steps: Ends
+    """Quartiles of the steps to 90 % of the optimum, infinite where too few runs got there."""
+
+
 def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
     """Yield a point per setup, task, other swept settings, method and value of a setting.
 
-    Raises
-    ------
-    ConfigError
-        When the setting is not swept, or there is no tick.
+    Raises ConfigError where the setting is not swept, or there is no tick.
     """
     check_choice("setting", setting, results.swept or ["(nothing is swept)"])
     if not len(results["step"]):
@@ -78,15 +95,8 @@ def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
     for (setup, task, *values, label, value), rows in results.groups("setup", "task", *others, "label", setting):
         if len(rows):
             ends, over = _ends(settled[rows], maps[rows])
-            yield SweepPoint(
-                setup=setup,
-                task=with_settings(task, dict(zip(others, values, strict=True))),
-                label=label,
-                value=value,
-                settled=ends,
-                steps=_ends(steps[rows], maps[rows])[0],
-                over=over,
-            )
+            task = with_settings(task, dict(zip(others, values, strict=True)))
+            yield SweepPoint(setup, task, label, value, ends, _ends(steps[rows], maps[rows])[0], over)
 
 
 def _ends(values: Array, maps: Array) -> tuple[Ends, str]:
@@ -106,103 +116,218 @@ def _ends(values: Array, maps: Array) -> tuple[Ends, str]:
     return (low, centre, high), interval.over
 
 
+def start_points(results: Results, tasks: bool = False) -> Iterator[StartPoint]:
+    """Yield a point per setup, method and start; with `tasks` also per task, named as in ``1a, task a``.
+
+    Raises ConfigError where there are no finished runs.
+    """
+    check_findings(results)
+    area, steps, solved = results.per_run_values("area"), results["steps_to_90"], results["solved"].astype(np.float64)
+    by = ("setup", "task", "label") if tasks else ("setup", "label")
+    names = short_names(results["setup"].tolist())
+    for key, rows in results.groups(*by):
+        if len(rows):
+            method, maps = method_of(key[-1]), results["grid"][rows]
+            low, middle, high = (censored_percentile(steps[rows], q) for q in (25, 50, 75))
+            yield StartPoint(
+                setup=f"{names[key[0]]}, task {key[1]}" if tasks else names[key[0]],
+                method=method.at(None).label,
+                optimism=method.optimism,
+                runs=len(rows),
+                shortest=share_over_maps(solved[rows], maps),
+                area=over_maps(area[rows], maps),
+                steps=(low, middle, high),
+            )
+
+
+def check_is_plain(results: Results, what: str) -> None:
+    """Raise ConfigError if methods are more than their names: if settings are swept, or runs start from others."""
+    if results.plan.warm_start:
+        raise ConfigError(
+            f"{results.path or 'these results'}: has methods that start with what others learned; {what} are about "
+            "methods that start afresh"
+        )
+    if results.swept:
+        names = ", ".join(results.swept)
+        raise ConfigError(
+            f"{results.path or 'these results'}: has several values of {names}; {what} are about one value of each, "
+            "'plot' and 'report' show all"
+        )
+
+
+def check_findings(results: Results) -> None:
+    """Raise ConfigError unless there are finished runs of methods that their names tell apart."""
+    check_is_plain(results, "findings")
+    if not (results["error"] == "").any() or not len(results["step"]):
+        raise ConfigError(f"{results.path or 'these results'}: no finished runs to tell of, or none of a tick")
+
+
+def short_names(setups: Iterable[str]) -> dict[str, str]:
+    """Return names of setups; where they differ only in their obstacles, these are the names.
+
+    >>> short_names(["1a1b", "1a1b rooms"])
+    {'1a1b': 'open', '1a1b rooms': 'rooms'}
+    """
+    named = list(dict.fromkeys(setups))
+    alike = len(named) > 1 and len({name.split()[0] for name in named}) == 1
+    return {name: (name.partition(" ")[2] or "open") if alike else name for name in named}
+
+
+def by_optimism(optimism: float | None) -> float:
+    """Return a key that sorts initial values, those as set first."""
+    return -math.inf if optimism is None else optimism
+
+
+class _Line(NamedTuple):
+    """The points of a method in a column of panels."""
+
+    column: int
+    label: str
+    x: Sequence[float]
+    above: Sequence[Ends]
+    steps: Sequence[Ends]
+
+
+class _Panels(NamedTuple):
+    """A figure of two rows of panels."""
+
+    figure: Figure
+    axes: Any
+    """[2, column]."""
+    width: float
+    """Inches of a panel."""
+    never: float
+    """Height at which steps that are never reached are drawn."""
+
+
+def _draw_rows(
+    columns: int, lines: Sequence[_Line], title: str, width: float | None, *, each: float, across: float,
+    headroom: float, joined: bool = True, below: float = 0.0,
+) -> _Panels:  # fmt: skip
+    """Draw an outcome above and steps to 90 % below: lines with bands, or points with bars where not `joined`.
+
+    A panel is `each` inches wide by default, `across` from the next, with room for names of values `below` it.
+    """
+    labels = list(dict.fromkeys(line.label for line in lines))
+    finite = [step for line in lines for ends in line.steps for step in ends if math.isfinite(step)] or [1e4]
+    looks, left, never = looks_of([method_of(label) for label in labels]), LEFT + 0.1, 3 * max(finite)
+    plain: dict[str, Any] = {} if joined else {"linestyle": "none"}
+    total = width or left + RIGHT + columns * (each + across) - across
+    beside = legend_columns([name_of(label) for label in labels], total)
+    size = max(0.5, (total - left - RIGHT + across) / columns - across), 1.6
+    figure, axes = panels(
+        2, columns, size, left=left, across=across, top=0.45 + 0.14 * (len(wrapped(title, total)) - 1),
+        bottom=0.55 + below + 0.17 * math.ceil(len(labels) / beside),
+    )  # fmt: skip
+    for column, label, x, *outcomes in lines:
+        look = {**looks[label], "markevery": None, **plain}
+        for axis, ends, most in zip(axes[:, column], outcomes, (math.inf, never), strict=True):
+            low, middle, high = np.minimum(np.array(ends).reshape(-1, 3).T, most)
+            if joined:
+                axis.fill_between(x, low, high, color=look["color"], alpha=0.12, linewidth=0)
+            else:
+                axis.vlines(x, low, high, color=look["color"], linewidth=0.9)
+            axis.plot(x, middle, **look)
+    for column, (_, axis) in enumerate(axes.T):
+        axis.set_yscale("log")
+        axis.set_ylim(min(finite) / 1.5, headroom * never)
+        axis.axhline(never, **RULE)
+        axes[0][column].tick_params(labelbottom=False, labelleft=column == 0)
+        axis.tick_params(labelleft=column == 0, which="both")
+    axes[1][0].set_ylabel("steps to 90 %")
+    finish_figure(figure, [line(label=name_of(label), **looks[label] | plain) for label in labels], beside, title)
+    return _Panels(figure, axes, size[0], never)
+
+
+def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: float | None = None) -> Figure:
+    """Draw outcomes of each method over its start: a column per setup; share of shortest paths, steps to 90 %.
+
+    The width is in inches, by default as the panels need it.
+    """
+    check_width(width, 2)
+    points = [point for point in points if point.optimism is not None]
+    if not points:
+        raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
+    setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
+    lines = []
+    for (column, setup), method in itertools.product(enumerate(setups), methods):
+        mine = [point for point in points if (point.setup, point.method) == (setup, method)]
+        mine.sort(key=lambda point: by_optimism(point.optimism))
+        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in mine)]
+        starts = [by_optimism(point.optimism) for point in mine]
+        lines.append(_Line(column, method, starts, shares, [point.steps for point in mine]))
+    with style():
+        figure, axes, _, never = _draw_rows(len(setups), lines, title, width, each=2.2, across=0.2, headroom=1.4)
+        for setup, (above, below) in zip(setups, axes.T, strict=True):
+            above.set_title(printable(setup), pad=3, parse_math=False)
+            above.set_ylim(-0.03, 1.05)
+            below.set_xlabel("start (0 smallest, 1 largest true value)")
+        axes[0][0].set_ylabel("share shortest")
+        axes[1][0].annotate("never", (0, never), xytext=(2, -8), textcoords="offset points", fontsize=6.5, color="0.4")
+    return figure
+
+
 def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *, width: float | None = None) -> Figure:
     """Draw settled score and steps to 90 % over a setting: a column per setup and task, a line per method.
 
-    Numbers stand on an axis of numbers, logarithmic where they span more than a decade; texts, such as schedules, stand
+    Numbers are on an axis of numbers, logarithmic where they span more than a decade; texts, such as schedules, are
     side by side. The width is in inches, by default as the panels need it.
     """
-    if width is not None:
-        check_number("width", width, 2, 40)
+    check_width(width, 2)
     if not points:
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
     labels = list(dict.fromkeys(point.label for point in points))
     values = sorted(dict.fromkeys(point.value for point in points), key=_numbers_first)
-    is_text = isinstance(values[0], str)
-    finite = [step for point in points for step in point.steps if math.isfinite(step)] or [1e4]
-    never = 3 * max(finite)
+    is_text, across, lines = isinstance(values[0], str), 0.25, []
+    for (column, place), label in itertools.product(enumerate(places), labels):
+        mine = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
+        mine.sort(key=lambda point: values.index(point.value))
+        beside = 0.1 * (labels.index(label) - 0.5 * (len(labels) - 1))
+        x = [values.index(point.value) + beside if is_text else float(point.value) for point in mine]
+        lines.append(_Line(column, label, x, [point.settled for point in mine], [point.steps for point in mine]))
     with style():
-        looks, left, across = looks_of([method_of(label) for label in labels]), LEFT + 0.1, 0.25
-        each = max(2.2 if len(places) > 1 else 3.2, 0.45 * len(values) if is_text else 0.0)
-        total = width or left + RIGHT + len(places) * (each + across) - across
-        columns = legend_columns([name_of(label) for label in labels], total)
-        size = max(0.5, (total - left - RIGHT + across) / len(places) - across), 1.6
-        room = 0.75 * max(text_width(value_text(v), TICK_SIZE) for v in values) if is_text else 0.0
-        figure, axes = panels(
-            2, len(places), size, left=left, across=across, top=0.45 + 0.14 * (len(wrapped(title, total)) - 1),
-            bottom=0.55 + room + 0.17 * math.ceil(len(labels) / columns),
+        figure, axes, wide, never = _draw_rows(
+            len(places), lines, title, width, across=across, headroom=2.2, joined=not is_text,
+            each=max(2.2 if len(places) > 1 else 3.2, 0.45 * len(values) if is_text else 0.0),
+            below=0.75 * max(text_width(value_text(v), TICK_SIZE) for v in values) if is_text else 0.0,
         )  # fmt: skip
-        for (column, place), label in itertools.product(enumerate(places), labels):
-            mine = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
-            mine.sort(key=lambda point: values.index(point.value))
-            beside = 0.1 * (labels.index(label) - 0.5 * (len(labels) - 1))
-            x = [values.index(point.value) + beside if is_text else float(point.value) for point in mine]
-            for axis, name, top in zip(axes[:, column], ("settled", "steps"), (math.inf, never), strict=True):
-                ends = np.minimum(np.array([getattr(point, name) for point in mine]).reshape(-1, 3).T, top)
-                _draw_line(axis, x, ends, {**looks[label], "markevery": None}, joined=not is_text)
         top = max(1.1, *(1.05 * end for point in points for end in point.settled if math.isfinite(end)))
-        for column, (setup, task) in enumerate(places):
-            above, below = axes[:, column]
-            _finish_titles(above, f"{setup}, task {task}", size[0] + 0.8 * across)
+        for (setup, task), (above, below) in zip(places, axes.T, strict=True):
+            set_panel_title(above, f"{setup}, task {task}", wide + 0.8 * across)
             above.set_ylim(min(0.0, *(p.settled[1] for p in points)) - 0.03 * top, top)
-            above.axhline(1.0, color="0.6", linewidth=0.6, zorder=0)
-            below.set_yscale("log")
-            below.set_ylim(min(finite) / 1.5, 2.2 * never)
-            below.axhline(never, color="0.6", linewidth=0.6, zorder=0)
+            above.axhline(1.0, **RULE)
             for axis in (above, below):
-                _scale(axis, values, size[0])
+                _scale(axis, values, wide)
             below.set_xlabel(printable(setting))
-            above.tick_params(labelbottom=False, labelleft=column == 0)
-            below.tick_params(labelleft=column == 0, which="both")
         axes[0][0].set_ylabel("settled score")
-        axes[1][0].set_ylabel("steps to 90 %")
         axes[1][0].annotate(
             "never", (1, never), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points",
             ha="right", fontsize=TICK_SIZE, color="0.4",
         )  # fmt: skip
-        plain = {"linestyle": "none"} if is_text else {}
-        handles = [line(label=name_of(label), **looks[label] | plain) for label in labels]
-        finish_figure(figure, handles, columns, title)
     return figure
 
 
-def _draw_line(axis: Axes, x: Sequence[float], ends: Array, look: dict[str, Any], *, joined: bool) -> None:
-    """Draw the points of a method with their intervals: as a line with a band, or side by side with bars."""
-    low, middle, high = ends
-    if joined:
-        axis.fill_between(x, low, high, color=look["color"], alpha=0.12, linewidth=0)
-    else:
-        axis.vlines(x, low, high, color=look["color"], linewidth=0.9)
-    axis.plot(x, middle, **(look if joined else {**look, "linestyle": "none"}))
-
-
-def _finish_titles(axis: Axes, title: str, width: float) -> None:
-    title = printable(title)
-    axis.set_title(title, pad=3, parse_math=False, fontsize=min(8.0, 8.0 * width / text_width(title, 8)))
-
-
 def _scale(axis: Axes, values: Sequence[float | str], width: float) -> None:
-    """Give an axis the values of a setting: texts side by side, numbers where they belong."""
+    """Mark the values of a setting on an axis: texts side by side, numbers at their places."""
+    names = [printable(value_text(value)) for value in values]
     if isinstance(values[0], str):
         axis.set_xlim(-0.5, len(values) - 0.5)
-        names = [printable(value_text(value)) for value in values]
         axis.set_xticks(range(len(values)), names, rotation=SLANT, ha="right", fontsize=TICK_SIZE, parse_math=False)
         return
     numbers = [float(value) for value in values]
-    place = (lambda number: number) if not is_wide(numbers) else math.log
     if is_wide(numbers):
         axis.set_xscale("log")
-    names = [value_text(number) for number in numbers]
-    reach = place(numbers[-1]) - place(numbers[0])
-    gaps = [width * (place(b) - place(a)) / reach for a, b in itertools.pairwise(numbers)] if reach else [width]
+    places = [math.log(number) for number in numbers] if is_wide(numbers) else numbers
+    reach = places[-1] - places[0]
+    gaps = [width * (b - a) / reach for a, b in itertools.pairwise(places)] if reach else [width]
     if min(gaps, default=width) > 0.06 + max(text_width(name, TICK_SIZE) for name in names):
         axis.set_xticks(numbers, names, fontsize=TICK_SIZE)
         axis.set_xticks([], minor=True)
 
 
 def is_wide(numbers: Sequence[float]) -> bool:
-    """Say whether numbers span more than a decade, so that only a logarithmic axis shows all of them.
+    """Return whether numbers span more than a decade, so that only a logarithmic axis shows all of them.
 
     >>> is_wide([0.01, 0.5]), is_wide([0.1, 0.5]), is_wide([0.0, 1.0])
     (True, False, False)
@@ -211,5 +336,5 @@ def is_wide(numbers: Sequence[float]) -> bool:
 
 
 def _numbers_first(value: float | str) -> tuple[bool, float]:
-    """Return what to sort values by: numbers by size, texts as they come."""
+    """Return a key that sorts numbers by size, before texts as they come."""
     return isinstance(value, str), 0.0 if isinstance(value, str) else value

@@ -15,7 +15,7 @@ from fastrm.problems.cells import (
 from fastrm.problems.compatibility import check_features, leaves_read
 from fastrm.problems.compiler import compile
 from fastrm.problems.episode import Moment, find_actions, retrace, slide
-from fastrm.problems.events import Evaluator, find_events
+from fastrm.problems.events import TableEvaluator, find_events
 from fastrm.problems.problem import Episode, Problem, unsupported
 from fastrm.problems.tabular import Step, TabularProblem, check_tabular, distances, every_action
 from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain, survey
@@ -23,42 +23,9 @@ from fastrm.problems.water import WaterProblem, WaterWalk, colours_of, new_scrat
 from fastrm.problems.water_tables import reward_bounds
 
 __all__ = [
-    "ANYWHERE",
-    "METRICS",
-    "MOST_PLANNED",
-    "MOST_TOURED",
-    "AgendaProblem",
-    "CellProblem",
-    "Episode",
-    "Evaluator",
-    "Metric",
-    "Moment",
-    "Per",
-    "Problem",
-    "Start",
-    "Step",
-    "TabularProblem",
-    "Terrain",
-    "Tour",
-    "WaterProblem",
-    "WaterWalk",
-    "check_features",
-    "check_tabular",
-    "colours_of",
-    "compile",
-    "distances",
-    "every_action",
-    "find_actions",
-    "find_events",
-    "find_tour",
-    "leaves_read",
-    "mean_length",
-    "new_scratch",
-    "objects_of_columns",
-    "retrace",
-    "reward_bounds",
-    "slide",
-    "survey",
-    "tabulate_columns",
-    "unsupported",
-]
+    "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "AgendaProblem", "CellProblem", "Episode", "Metric", "Moment",
+    "Per", "Problem", "Start", "Step", "TableEvaluator", "TabularProblem", "Terrain", "Tour", "WaterProblem",
+    "WaterWalk", "check_features", "check_tabular", "colours_of", "compile", "distances", "every_action",
+    "find_actions", "find_events", "find_tour", "leaves_read", "mean_length", "new_scratch", "objects_of_columns",
+    "retrace", "reward_bounds", "slide", "survey", "tabulate_columns", "unsupported",
+]  # fmt: skip

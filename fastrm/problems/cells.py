@@ -203,12 +203,6 @@ class CellProblem(Problem):
                 f"{name}={shown(cell)}: no cell that the agent can be in; give one such as {shown(self.starts[0])}"
             ) from None
 
-    def _repr_html_(self) -> str:
-        """Show map, machines and key facts in a notebook."""
-        from fastrm.pages import problem_card
-
-        return problem_card(self)
-
     @cached_property
     def _numbers(self) -> dict[Any, int]:
         cells = self.terrain.cells_of(np.arange(len(self.terrain.cells)))

@@ -1,13 +1,12 @@
-"""The moves of a map sorted into events.
+"""The moves of a world sorted into events, and machines evaluated on all of them.
 
 A move is a pair (cell, action). Two moves on which all the propositions and features a machine reads agree are the same
-*event* to it; every guard and every reward is evaluated once per event.
-
-One machine on all events of a map: where every edge leads, what it pays, and that exactly one is open.
+*event* to it; every guard and every reward is evaluated once per event, and exactly one edge must be open.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -39,24 +38,46 @@ Leaf = Proposition | Feature
 _DENSE_LIMIT = 1 << 62
 
 
+class EventTable(ABC):
+    """What guards can tell apart of a move, and how messages name it."""
+
+    columns: dict[Leaf, Array]
+    """The value of every proposition and feature, per event."""
+    possible: Array | bool
+    """Whether there can be such a move, per event or for all of them."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Number of events."""
+
+    @abstractmethod
+    def describe(self, event: int) -> str:
+        """Name an event in a message."""
+
+
 @dataclass(frozen=True)
-class Events:
+class Events(EventTable):
     """All moves sorted into classes that no guard or reward can tell apart."""
 
+    terrain: Terrain
+    """Where the moves are made."""
     of_move: Array
     """int64 [n_s, n_a]: the event of every move."""
     columns: dict[Leaf, Array]
     """The value of every proposition and feature, per event."""
     example: Array
     """int64 [n_e]: one move of each event, as s * n_a + a."""
+    possible = True
 
     @property
     def count(self) -> int:
         """Number of events."""
         return len(self.example)
 
-    def describe(self, event: int, terrain: Terrain) -> str:
+    def describe(self, event: int) -> str:
         """Spell out an event by one move that causes it, what it leads onto, and what else the machine reads."""
+        terrain = self.terrain
         s, a = divmod(int(self.example[event]), terrain.next_s.shape[1])
         here, there = terrain.cells_of([s, int(terrain.next_s[s, a])])
         way = "against a wall" if here == there else f"to {there}"
@@ -108,7 +129,7 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
     event, example = moves.dense_with_example()
     index = dict(zip(("before", "after", "move"), (*_ends(terrain, example), example), strict=True))
     columns = {leaf: column[index[where]] for leaf, where, column in sources}
-    return Events(event.reshape(terrain.next_s.shape), columns, example)
+    return Events(terrain, event.reshape(terrain.next_s.shape), columns, example)
 
 
 def read_events(terrain: Terrain, leaves: Iterable[Leaf], of_move: Array, example: Array) -> Events:
@@ -121,7 +142,7 @@ def read_events(terrain: Terrain, leaves: Iterable[Leaf], of_move: Array, exampl
             columns[leaf] = held.reshape(-1)[index["after" if held.ndim == 1 else "move"]]
         elif (kind := FEATURES[leaf.function]).known != "state":
             columns[leaf] = _as_read(kind, _measure(terrain, leaf))[index[kind.known]]
-    return Events(of_move, columns, example)
+    return Events(terrain, of_move, columns, example)
 
 
 def _ends(terrain: Terrain, moves: Array) -> tuple[Array, Array]:
@@ -187,15 +208,11 @@ class Part(NamedTuple):
     ending: Array  # int16   [n_e, n_u]
 
 
-class Evaluator:
-    """Evaluates the edges of one machine on all events and insists on exactly one open edge."""
+class Evaluator(ABC):
+    """Evaluates the edges of one machine on all events, of which each must open exactly one edge."""
 
-    def __init__(
-        self, machine: RewardMachine, events: Events, terrain: Terrain, profile: Profile, to_go: Array | None = None
-    ) -> None:
-        """`to_go` float64 [n_s, states + terminals] is needed where rewards read it."""
-        self.machine, self.events, self.terrain, self.profile = machine, events, terrain, profile
-        self.to_go = to_go
+    def __init__(self, machine: RewardMachine, events: EventTable, falls_off: bool) -> None:
+        self.machine, self.events, self.falls_off = machine, events, falls_off
         self.values: dict[Any, Array] = {}
         self.number = {name: i for i, name in enumerate((*machine.states, *machine.terminals))}
 
@@ -236,6 +253,74 @@ class Evaluator:
             self.values[expression] = np.broadcast_to(value, self.events.count)
         return self.values[expression]
 
+    def open_edges(self, edges: list[Edge]) -> Iterable[tuple[Edge, Array]]:
+        """Yield every edge of a state with the events that open it; the last mask left over is ``self.gap``."""
+        taken = np.zeros(self.events.count, dtype=np.bool_)
+        default = None
+        for edge in edges:
+            if isinstance(edge.guard, Otherwise):
+                default = edge
+                continue
+            is_open = self.column(edge.guard, np.bool_)
+            both = np.flatnonzero(taken & is_open & self.events.possible)
+            if both.size:
+                self.report_overlap(edges, edge, int(both[0]))
+            taken |= is_open
+            yield edge, is_open
+        if default is not None:
+            yield default, ~taken
+            taken[:] = True
+        self.gap = ~taken
+
+    def fill(self, part: Part, v: int, edge: Edge, is_open: Array) -> None:
+        """Enter where an edge leads and what it pays, on the events that open it."""
+        where = np.flatnonzero(is_open)
+        self.pay(part, v, edge, where)
+        if edge.target in self.machine.terminals:
+            part.delta[where, v] = len(self.machine.states)
+            part.outcome[where, v] = SUCCESS if edge.target in self.machine.success else FAILURE
+            part.ending[where, v] = 1 + self.machine.terminals.index(edge.target)
+        else:
+            part.delta[where, v] = self.number[edge.target]
+
+    @abstractmethod
+    def pay(self, part: Part, v: int, edge: Edge, where: Array) -> None:
+        """Enter what an edge pays on some events."""
+
+    def fall_off(self, part: Part, v: int, edges: list[Edge]) -> None:
+        """End the episode where no edge is open; the reference pays there what the edge to a terminal pays."""
+        where = np.flatnonzero(self.gap)
+        for edge in edges if self.falls_off else ():
+            if edge.target in self.machine.terminals:
+                self.pay(part, v, edge, where)
+        part.delta[where, v] = len(self.machine.states)
+        part.outcome[where, v] = FAILURE
+        part.ending[where, v] = FELL_OFF
+
+    def report_overlap(self, edges: list[Edge], second: Edge, event: int) -> None:
+        """Raise the error that names two edges open at once."""
+        first = next(e for e in edges if not isinstance(e.guard, Otherwise) and self.column(e.guard, np.bool_)[event])
+        lines = f" (line {first.line})" if first.line else ""
+        raise MachineError(
+            f"{self.at(second)}in state {second.source} the edges {describe(first)}{lines} and {describe(second)} are "
+            f"both open for {self.events.describe(event)}; make the guards exclude each other"
+        )
+
+    def at(self, edge: Edge) -> str:
+        """Return the ``file:line: `` of an edge."""
+        return place(self.machine.source, edge.line)
+
+
+class TableEvaluator(Evaluator):
+    """Evaluates a machine on the moves between numbered cells, where rewards are numbers per event."""
+
+    events: Events
+
+    def __init__(self, machine: RewardMachine, events: Events, profile: Profile, to_go: Array | None = None) -> None:
+        """`to_go` float64 [n_s, states + terminals] is needed where rewards read it."""
+        super().__init__(machine, events, profile.falls_off)
+        self.to_go = to_go
+
     def reward(self, edge: Edge) -> Array:
         """Evaluate the reward of an edge on all events; steps to go count from the state it leads to."""
         if self.to_go is None or TO_GO not in leaves(edge.reward):
@@ -249,76 +334,27 @@ class Evaluator:
         """Return what the reward of an edge may read, per event."""
         if self.to_go is None or TO_GO not in leaves(edge.reward):
             return self.events.columns
-        there = self.terrain.next_s.ravel()[self.events.example]
+        there = self.events.terrain.next_s.ravel()[self.events.example]
         return {**self.events.columns, TO_GO: self.to_go[there, self.number[edge.target]]}
 
-    def open_edges(self, edges: list[Edge]) -> Iterable[tuple[Edge, Array]]:
-        """Yield every edge of a state with the events that open it; the last mask left over is ``self.gap``."""
-        taken = np.zeros(self.events.count, dtype=np.bool_)
-        default = None
-        for edge in edges:
-            if isinstance(edge.guard, Otherwise):
-                default = edge
-                continue
-            is_open = self.column(edge.guard, np.bool_)
-            if (taken & is_open).any():
-                self.report_overlap(edges, edge, int(np.flatnonzero(taken & is_open)[0]))
-            taken |= is_open
-            yield edge, is_open
-        if default is not None:
-            yield default, ~taken
-            taken[:] = True
-        self.gap = ~taken
-
-    def fill(self, part: Part, v: int, edge: Edge, is_open: Array) -> None:
-        """Enter where an edge leads and what it pays, on the events that open it."""
-        where = np.flatnonzero(is_open)
-        part.reward[where, v] = self.paid(edge, where)
-        if edge.target in self.machine.terminals:
-            part.delta[where, v] = len(self.machine.states)
-            part.outcome[where, v] = SUCCESS if edge.target in self.machine.success else FAILURE
-            part.ending[where, v] = 1 + self.machine.terminals.index(edge.target)
-        else:
-            part.delta[where, v] = self.number[edge.target]
-
-    def paid(self, edge: Edge, where: Array) -> Array:
-        """Return what an edge pays on some events, all of it finite."""
+    def pay(self, part: Part, v: int, edge: Edge, where: Array) -> None:
+        """Enter what an edge pays on some events, all of it finite."""
         reward: Array = self.reward(edge)[where] + 0.0  # never -0
         if not np.isfinite(reward).all():
             event = int(where[np.flatnonzero(~np.isfinite(reward))[0]])
             raise MachineError(
                 f"{self.at(edge)}edge {describe(edge)} pays no finite reward for "
-                f"{self.events.describe(event, self.terrain)}; change the reward so that it is a number there"
+                f"{self.events.describe(event)}; change the reward so that it is a number there"
             )
-        return reward
+        part.reward[where, v] = reward
 
     def fall_off(self, part: Part, v: int, edges: list[Edge]) -> None:
-        """Where no edge is open: an error, or the end of the episode in profiles that allow it."""
+        """Raise MachineError where no edge is open, except in profiles that end the episode there."""
         where = np.flatnonzero(self.gap)
-        if not where.size:
-            return
-        if not self.profile.falls_off:
+        if where.size and not self.falls_off:
             line = edges[0].line if edges else None
             raise MachineError(
                 f"{place(self.machine.source, line)}state {self.machine.states[v]} has no open edge for "
-                f"{self.events.describe(int(where[0]), self.terrain)}; add an 'otherwise' edge"
+                f"{self.events.describe(int(where[0]))}; add an 'otherwise' edge"
             )
-        for edge in edges:  # the reference pays what the state's edge to a terminal pays
-            if edge.target in self.machine.terminals:
-                part.reward[where, v] = self.paid(edge, where)
-        part.delta[where, v] = len(self.machine.states)
-        part.outcome[where, v] = FAILURE
-        part.ending[where, v] = FELL_OFF
-
-    def report_overlap(self, edges: list[Edge], second: Edge, event: int) -> None:
-        """Raise the error that names two edges open at once."""
-        first = next(e for e in edges if not isinstance(e.guard, Otherwise) and self.column(e.guard, np.bool_)[event])
-        lines = f" (line {first.line})" if first.line else ""
-        raise MachineError(
-            f"{self.at(second)}in state {second.source} the edges {describe(first)}{lines} and {describe(second)} are "
-            f"both open for {self.events.describe(event, self.terrain)}; make the guards exclude each other"
-        )
-
-    def at(self, edge: Edge) -> str:
-        """Return the ``file:line: `` of an edge."""
-        return place(self.machine.source, edge.line)
+        super().fall_off(part, v, edges)

@@ -44,7 +44,7 @@ from fastrm.machines.language import (
 )
 from fastrm.problems.cells import CellProblem, mean_length
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
-from fastrm.problems.events import Evaluator, Events, Leaf, Part, find_events, read_events
+from fastrm.problems.events import Events, Leaf, Part, TableEvaluator, find_events, read_events
 from fastrm.problems.problem import Episode, unsupported
 from fastrm.problems.terrain import Metric, Start, Terrain, survey
 from fastrm.worlds import Cell, GridMap, TableWorld
@@ -117,13 +117,13 @@ class WrittenRewards:
     ) -> None:
         """`steps` are the steps to go of every pair; the rest is as in a `Problem`."""
         self._plain = plain
-        self._states: dict[int, tuple[Evaluator, list[Edge]]] = {}
+        self._states: dict[int, tuple[TableEvaluator, list[Edge]]] = {}
         if not any(may_round(edge.reward) for machine in machines for edge in machine.edges):
             return
         events = read_events(terrain, leaves_read(machines), tables.event, example)
         first = 0
         for machine, to_go in zip(machines, steps_to_go(steps, machines), strict=True):
-            evaluator = Evaluator(machine, events, terrain, profile, to_go)
+            evaluator = TableEvaluator(machine, events, profile, to_go)
             for v, edges in enumerate(evaluator.edges_by_state()):
                 if any(may_round(edge.reward) for edge in edges):
                     self._states[first + v] = evaluator, edges
@@ -314,6 +314,12 @@ class TabularProblem(CellProblem):
         reward.flags.writeable = False
         return self.changed(tables=self.tables._replace(reward=reward), gamma=gamma)
 
+    def _repr_html_(self) -> str:
+        """Show map, machines and key facts in a notebook."""
+        from fastrm.pages import problem_card
+
+        return problem_card(self)
+
     @cached_property
     def shortest(self) -> tuple[float, ...]:
         """Length of a shortest path that completes the task of each machine; of several starts the mean."""
@@ -395,7 +401,7 @@ def compile_tables(
     wanted, guided = leaves_read(machines), any(m.potential for m in machines)
     to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
     events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
-    parts = [Evaluator(m, events, terrain, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
+    parts = [TableEvaluator(m, events, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
     problem = assemble(terrain, machines, profile, events, parts).changed(slip=float(slip))
     if guided and to_go:
         phi = potentials(machines, to_go, problem.plain.shape[1])
@@ -408,7 +414,7 @@ def _steps_to_go(terrain: Terrain, machines: tuple[RewardMachine, ...], profile:
     """Find the steps to go, which do not depend on rewards, from machines that pay nothing."""
     free = tuple(replace(m, edges=tuple(replace(e, reward=Number(0.0)) for e in m.edges)) for m in machines)
     events = find_events(terrain, leaves_read(free))
-    parts = [Evaluator(m, events, terrain, profile).run() for m in free]
+    parts = [TableEvaluator(m, events, profile).run() for m in free]
     return steps_to_go(assemble(terrain, free, profile, events, parts).steps_to_go, free)
 
 

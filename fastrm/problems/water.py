@@ -29,10 +29,10 @@ from fastrm.problems.problem import Episode, Problem
 from fastrm.problems.terrain import ANYWHERE
 from fastrm.problems.water_tables import (
     Axis,
-    WaterEvaluator,
     WaterEvents,
     find_water_events,
     reward_bounds,
+    tabulate_machines,
     tabulate_physics,
 )
 from fastrm.resources import usable_memory
@@ -449,7 +449,6 @@ def compile_water(
     world: WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
     profile: str | Profile = "clean",
-    *,
     metric: str = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,
@@ -481,12 +480,11 @@ def compile_water(
     if chosen not in PROFILES.values():
         raise ConfigError(f"profile={shown(profile)}: on Water world it must be clean or icarte2022, as a whole")
     events = find_water_events(machines, world, chosen.falls_off)
-    evaluator = WaterEvaluator(machines, events, chosen.falls_off, world.side)
-    tables = evaluator.run()
+    tables, ending = tabulate_machines(machines, events, chosen.falls_off, world.side)
     if tables.n_u > MAX_MACHINE_STATES:
         raise MachineError(f"{tables.n_u} machine states; Water world has room for {MAX_MACHINE_STATES}")
     physics, x_axis, y_axis = tabulate_physics(world, chosen.falls_off)
     return WaterProblem(
-        world, machines, chosen, physics, (x_axis, y_axis), events, tables, evaluator.ending,
+        world, machines, chosen, physics, (x_axis, y_axis), events, tables, ending,
         is_anywhere=start == ANYWHERE,
     )  # fmt: skip

@@ -24,7 +24,6 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import MachineError, MapError, did_you_mean, place
-from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.kernels.worlds.water import (
     ADD,
     CLOSER,
@@ -51,15 +50,14 @@ from fastrm.machines.language import (
     Expression,
     Feature,
     Guard,
-    Otherwise,
     Proposition,
     Unary,
     constant,
     describe,
-    evaluate,
     leaves,
     write,
 )
+from fastrm.problems.events import Evaluator, EventTable, Part
 from fastrm.worlds import COLOURS, FASTEST, PACE, PUSH, WATER_LIMIT, WaterWorld
 
 MAX_STATES = 1 << 16
@@ -265,11 +263,10 @@ def reward_bounds(node: Expression, farthest: float, at: str = "") -> tuple[floa
 
 MAX_EVENTS = 1 << 16
 KINDS = {"d": DISTANCE, "d_before": DISTANCE_BEFORE, "closer": CLOSER}
-FELL_OFF = -1
 
 
 @dataclass(frozen=True, eq=False)
-class WaterEvents:
+class WaterEvents(EventTable):
     """What guards can tell apart of a move."""
 
     features: tuple[Feature, ...]
@@ -382,106 +379,72 @@ def _comparisons(machine: RewardMachine, edge: Edge, guard: Guard) -> Iterable[t
             )
 
 
-class WaterEvaluator:
-    """Evaluates machines on all events; states of all machines lie side by side."""
+class WaterEvaluator(Evaluator):
+    """Evaluates a machine on all events; rewards that read distances are noted as programs."""
 
-    def __init__(self, machines: Sequence[RewardMachine], events: WaterEvents, falls_off: bool, side: float) -> None:
-        self.machines, self.events, self.falls_off = machines, events, falls_off
-        self.programs = Programs(events.features, side)
-        self.states = tuple((i, name) for i, m in enumerate(machines) for name in m.states)
-        n_u = len(self.states)
-        shape = events.count, n_u
-        self.delta = np.full(shape, n_u, dtype=np.uint32)
-        self.outcome = np.zeros(shape, dtype=np.uint8)
-        self.reward = np.zeros(shape)
+    events: WaterEvents
+
+    def __init__(self, machine: RewardMachine, events: WaterEvents, falls_off: bool, programs: Programs) -> None:
+        super().__init__(machine, events, falls_off)
+        shape = events.count, len(machine.states)
+        self.programs = programs
         self.words, self.reads = np.full(shape, CONSTANT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
-        self.ending = np.zeros(shape, dtype=np.int16)
 
-    def run(self, seen_colours: int = len(COLOURS)) -> Machines:
-        """Fill in and return the tables of all machines."""
-        for u, (i, name) in enumerate(self.states):
-            edges = [edge for edge in self.machines[i].edges if edge.source == name]
-            self._run_state(self.machines[i], u, edges)
-        n_u, features = len(self.states), self.events.features
-        image = np.zeros((self.events.count, n_u + 1), dtype=np.uint8)
-        np.put_along_axis(image, self.delta.astype(np.int64), 1, axis=1)
-        strides = np.cumprod([64, *(2 * len(numbers) + 1 for numbers in self.events.bounds)]).tolist()
-        width = max((len(numbers) for numbers in self.events.bounds), default=0)
-        bounds = np.full((len(features), width), np.inf)
-        for f, numbers in enumerate(self.events.bounds):
-            bounds[f, : len(numbers)] = numbers
-        rows = [
-            (KINDS[x.function], COLOURS.index(x.name), strides[f] if f < len(self.events.bounds) else 0)
-            for f, x in enumerate(features)
-        ]
-        seen = np.zeros(seen_colours, dtype=np.uint8)
-        seen[[row[1] for row in rows]] = 1
-        first_u = [self.states.index((i, m.start)) for i, m in enumerate(self.machines)]
-        first, word, number = self.programs.arrays()
-        tables = Machines(
-            delta=self.delta, outcome=self.outcome, reward=self.reward, words=self.words, reads=self.reads,
-            image=np.ascontiguousarray(image[:, :n_u]),
-            quiet=(self.delta == np.arange(n_u)).all(axis=1).astype(np.uint8),
-            first_u=np.array(first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
-            bounds=bounds, first=first, word=word, number=number, seen=seen, n_u=n_u,
-        )  # fmt: skip
-        for array in tables:
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
-        return tables
-
-    def _run_state(self, machine: RewardMachine, u: int, edges: list[Edge]) -> None:
-        taken, default = np.zeros(self.events.count, dtype=np.bool_), None
-        opened: list[tuple[Edge, Array]] = []
-        for edge in edges:
-            if isinstance(edge.guard, Otherwise):
-                default = edge
-                continue
-            holds = np.asarray(evaluate(edge.guard, self.events.columns), dtype=np.bool_)
-            is_open = np.broadcast_to(holds, taken.shape)
-            both = np.flatnonzero(taken & is_open & self.events.possible)
-            if both.size:
-                first = next(other for other, mask in opened if mask[both[0]])
-                raise MachineError(
-                    f"{place(machine.source, edge.line)}in state {edge.source} the edges {describe(first)} and "
-                    f"{describe(edge)} are both open for {self.events.describe(int(both[0]))}; make the guards exclude "
-                    "each other"
-                )
-            opened.append((edge, is_open))
-            taken = taken | is_open
-        if default is not None:
-            opened.append((default, ~taken))
-            taken = np.ones_like(taken)
-        for edge, is_open in opened:
-            self._fill(machine, u, edge, is_open)
-        self._fall_off(machine, u, edges, ~taken)
-
-    def _fill(self, machine: RewardMachine, u: int, edge: Edge, where: Array) -> None:
-        self._pay(u, edge, where, place(machine.source, edge.line))
-        if edge.target in machine.terminals:
-            self.outcome[where, u] = SUCCESS if edge.target in machine.success else FAILURE
-            self.ending[where, u] = 1 + machine.terminals.index(edge.target)
-        else:
-            self.delta[where, u] = self.states.index((self.states[u][0], edge.target))
-            self.outcome[where, u] = LIVE
-
-    def _pay(self, u: int, edge: Edge, where: Array, at: str) -> None:
+    def pay(self, part: Part, v: int, edge: Edge, where: Array) -> None:
+        """Enter what an edge pays: a number, minus a feature, or a program."""
         value = constant(edge.reward)
         if value is not None:
-            self.reward[where, u] = value + 0.0
-            return
-        if (minus := _minus_feature(edge.reward)) is not None:
-            self.words[where, u], self.reads[where, u] = MINUS_READ, self.events.features.index(minus)
-            self.programs.check(edge.reward, at)
+            part.reward[where, v] = value + 0.0
+        elif (minus := _minus_feature(edge.reward)) is not None:
+            self.words[where, v], self.reads[where, v] = MINUS_READ, self.events.features.index(minus)
+            self.programs.check(edge.reward, self.at(edge))
         else:
-            self.words[where, u] = self.programs.add(edge.reward, at)
+            self.words[where, v] = self.programs.add(edge.reward, self.at(edge))
 
-    def _fall_off(self, machine: RewardMachine, u: int, edges: list[Edge], where: Array) -> None:
-        """End the episode where no edge is open; in the reference it pays what the edge to a terminal pays."""
-        for edge in edges if self.falls_off else ():
-            if edge.target in machine.terminals:
-                self._pay(u, edge, where, place(machine.source, edge.line))
-        self.outcome[where, u], self.ending[where, u] = FAILURE, FELL_OFF
+
+def tabulate_machines(
+    machines: Sequence[RewardMachine], events: WaterEvents, falls_off: bool, side: float
+) -> tuple[Machines, Array]:
+    """Return the tables of machines whose states lie side by side, and the terminals that events lead to."""
+    programs, features = Programs(events.features, side), events.features
+    evaluators = [WaterEvaluator(machine, events, falls_off, programs) for machine in machines]
+    parts = [evaluator.run() for evaluator in evaluators]
+    offsets = np.cumsum([0, *(len(machine.states) for machine in machines)]).tolist()
+    n_u = offsets[-1]
+    delta = np.hstack([
+        np.where(part.delta == part.delta.shape[1], n_u, part.delta + offset)
+        for part, offset in zip(parts, offsets, strict=False)
+    ]).astype(np.uint32)  # fmt: skip
+    outcome, reward, ending = (
+        np.ascontiguousarray(np.hstack([getattr(part, name) for part in parts]))
+        for name in ("outcome", "reward", "ending")
+    )
+    image = np.zeros((events.count, n_u + 1), dtype=np.uint8)
+    np.put_along_axis(image, delta.astype(np.int64), 1, axis=1)
+    strides = np.cumprod([64, *(2 * len(numbers) + 1 for numbers in events.bounds)]).tolist()
+    bounds = np.full((len(features), max(map(len, events.bounds), default=0)), np.inf)
+    for f, numbers in enumerate(events.bounds):
+        bounds[f, : len(numbers)] = numbers
+    rows = [
+        (KINDS[x.function], COLOURS.index(x.name), strides[f] if f < len(events.bounds) else 0)
+        for f, x in enumerate(features)
+    ]
+    seen = np.zeros(len(COLOURS), dtype=np.uint8)
+    seen[[row[1] for row in rows]] = 1
+    first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
+    first, word, number = programs.arrays()
+    tables = Machines(
+        delta=delta, outcome=outcome, reward=reward,
+        words=np.hstack([one.words for one in evaluators]), reads=np.hstack([one.reads for one in evaluators]),
+        image=np.ascontiguousarray(image[:, :n_u]),
+        quiet=(delta == np.arange(n_u)).all(axis=1).astype(np.uint8),
+        first_u=np.array(first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
+        bounds=bounds, first=first, word=word, number=number, seen=seen, n_u=n_u,
+    )  # fmt: skip
+    for array in (*tables, ending):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return tables, ending
 
 
 def _minus_feature(reward: Expression) -> Feature | None:

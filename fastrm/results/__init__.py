@@ -2,13 +2,12 @@
 
 from fastrm.results.dataset import Results, load
 from fastrm.results.export import to_csv, to_latex
-from fastrm.results.schema import MAX_BYTES, MAX_ERROR, Frame, Runs, bytes_of_file, empty_frame, fill_in
+from fastrm.results.schema import MAX_BYTES, MAX_ERROR, PER_TICK, Frame, Runs, area, bytes_of_file, empty_frame, fill_in
 from fastrm.results.stats import (
     SUMMARY,
     Estimate,
     Interval,
     Paired,
-    area,
     band,
     by_map,
     censored_percentile,
@@ -24,36 +23,8 @@ from fastrm.results.stats import (
 from fastrm.results.store import Disk, Store, describe_machine, git_commit, merge_files
 
 __all__ = [
-    "MAX_BYTES",
-    "MAX_ERROR",
-    "SUMMARY",
-    "Disk",
-    "Estimate",
-    "Frame",
-    "Interval",
-    "Paired",
-    "Results",
-    "Runs",
-    "Store",
-    "area",
-    "band",
-    "by_map",
-    "bytes_of_file",
-    "censored_percentile",
-    "describe_machine",
-    "empty_frame",
-    "fill_in",
-    "git_commit",
-    "holm",
-    "interval_of",
-    "interval_of_gap",
-    "interval_of_mean",
-    "interval_of_share",
-    "load",
-    "merge_files",
-    "over_maps",
-    "permutation_p",
-    "share_over_maps",
-    "to_csv",
-    "to_latex",
-]
+    "MAX_BYTES", "MAX_ERROR", "PER_TICK", "SUMMARY", "Disk", "Estimate", "Frame", "Interval", "Paired", "Results",
+    "Runs", "Store", "area", "band", "by_map", "bytes_of_file", "censored_percentile", "describe_machine",
+    "empty_frame", "fill_in", "git_commit", "holm", "interval_of", "interval_of_gap", "interval_of_mean",
+    "interval_of_share", "load", "merge_files", "over_maps", "permutation_p", "share_over_maps", "to_csv", "to_latex",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Results of an experiment, loaded: columns by name, selections, and the doors to xarray and pandas."""
+"""Results of an experiment: columns by name, selections, summaries, comparisons, and exports to xarray and pandas."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
 from fastrm.results.export import as_dataset, as_frame
 from fastrm.results.hdf5 import Columns, read_file, unpack
-from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, as_stored, check_name
-from fastrm.results.stats import PER_CURVE, Paired, compare, share_of, steps_to, summarise
+from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, as_stored, check_name, find_number
+from fastrm.results.stats import Paired, compare, summarise
 from fastrm.results.validation import check_coordinates, check_numbers
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from fastrm.experiments import Plan
     from fastrm.learners import Run
 
-_ALIASES = {"method": "label"}
+_IN_FILES = {"method": "label"}
+"""What a coordinate is called in files: xarray would hide one called ``method`` behind its own function."""
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Runs of an experiment: coordinates and figures per run, curves per run and tick.
+    """Runs of an experiment: coordinates and numbers per run, curves per run and tick.
 
     `fastrm.run` and `fastrm.load` return them. ``results["score"]`` is a column by its name; the page about the result
     file lists all of them.
@@ -88,27 +89,25 @@ class Results:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of all coordinates of the runs."""
-        return *COORDINATES, *self.swept
+        return *("method" if name == "label" else name for name in COORDINATES), *self.swept
 
-    def _coordinate_name(self, given: str) -> str:
-        name = _ALIASES.get(given, given) if isinstance(given, str) else given
-        check_name("coordinate", name, self.coordinates, _ALIASES)
-        return name
+    def _check_coordinate(self, name: object) -> None:
+        check_name("coordinate", name, self.coordinates, ("label",))
 
     def __repr__(self) -> str:
         name = printable(json.loads(self.attributes["experiment"])["name"])
         state = "complete" if self.complete else f"of {self.plan.count}"
         failed = int((self.columns["error"] != b"").sum())
-        said = f", {failed} failed" if failed else ""
-        return f"<Results {name}: {self.runs} runs ({state}{said}), {len(self['step'])} ticks>"
+        failures = f", {failed} failed" if failed else ""
+        return f"<Results {name}: {self.runs} runs ({state}{failures}), {len(self['step'])} ticks>"
 
     def __getitem__(self, name: str) -> Array:
-        check_name("column", name, self.columns)
-        column = self.columns[name]
+        check_name("column", name, ("method" if known == "label" else known for known in self.columns), ("label",))
+        column = self.columns[_IN_FILES.get(name, name)]
         return np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
 
     def select(self, **wanted: Any) -> Self:
-        """Return the runs whose coordinates have the given values; a list gives several. ``method`` means ``label``.
+        """Return the runs whose coordinates have the given values; a list gives several.
 
         Raises
         ------
@@ -117,23 +116,23 @@ class Results:
         """
         keep = np.ones(self.runs, dtype=np.bool_)
         for key, value in wanted.items():
-            name = self._coordinate_name(key)
+            self._check_coordinate(key)
             several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
-            present = np.unique(self[name]).tolist()
-            values: list[Any] = []
+            column, values = self[key], list[Any]()
+            present = np.unique(column).tolist()
             for item in value if several else [value]:
-                values.append(as_stored(item, is_text=self[name].dtype.kind == "U"))
+                values.append(as_stored(item, is_text=column.dtype.kind == "U"))
                 if values[-1] is None:
                     raise ConfigError(f"{key}={item!r:.60}: must be a word, a number, or a list of them")
                 if values[-1] not in present:
                     near = did_you_mean(str(item)[:60], map(str, present))
                     shown = ", ".join(map(str, present[:20]))
                     raise ConfigError(f"{key}={item!r:.60} selects nothing{near}; there are {shown}")
-            keep &= np.isin(self[name], values)
+            keep &= np.isin(column, values)
         if not keep.any():
             given = ", ".join(f"{key}={value!r:.60}" for key, value in wanted.items())
             raise ConfigError(f"nothing is selected by {given} together")
-        per_run = {"run", *self.coordinates, *PER_RUN, *PER_TICK}
+        per_run = {"run", *COORDINATES, *self.swept, *PER_RUN, *PER_TICK}
         columns = {name: column[keep] if name in per_run else column for name, column in self.columns.items()}
         return type(self)(self.attributes, self.path, columns)
 
@@ -143,7 +142,7 @@ class Results:
         Parameters
         ----------
         value : str
-            ``score``, ``reward``, ``completions`` or ``episodes``.
+            A variable per tick: ``score``, ``reward``, ``completions`` or ``episodes``.
         **wanted
             Coordinates as in `select`.
 
@@ -160,10 +159,11 @@ class Results:
         """Yield values of coordinates, in the order of the plan, and the rows of their runs that did not fail."""
         if not names:
             raise ConfigError(f"nothing to group by; there are {', '.join(self.coordinates)}")
-        wanted = [self._coordinate_name(name) for name in names]
+        for name in names:
+            self._check_coordinate(name)
         plan = self.plan
-        rank = [{v: k for k, v in enumerate(dict.fromkeys(plan.values(name)))} for name in wanted]
-        keys = list(zip(*(self[name].tolist() for name in wanted), strict=True))
+        rank = [{v: k for k, v in enumerate(dict.fromkeys(plan.values(_IN_FILES.get(name, name))))} for name in names]
+        keys = list(zip(*(self[name].tolist() for name in names), strict=True))
         ordered = sorted(set(keys), key=lambda key: [rank[k][value] for k, value in enumerate(key)])
         number = {key: k for k, key in enumerate(ordered)}
         group = np.array([number[key] for key in keys], dtype=np.int64)
@@ -174,33 +174,27 @@ class Results:
             yield key, order[ends[k] : ends[k + 1]]
 
     def per_run_values(self, value: str) -> Array:
-        """Return one number per run.
+        """Return one number per run: a variable of the file that is a number, or one that its curve of scores gives.
 
         ``settled``
             The mean score of the ticks in the last tenth of the steps; a single tick is noise.
         ``area``
-            The mean score over the whole run, in which a tick stands for the steps since the one before.
+            The mean score over the whole run, in which a tick counts for the steps since the one before.
         ``steps_to_90``
             Steps until the score first reached 0.9 of its unit; other shares are ``steps_to_50`` or ``steps_to_0.5``.
             NaN where a run never gets there.
+        ``reached_90``
+            1 where it did, else 0.
         ``steps_to_plateau``
             Steps until the score first reached 98 % of what the run itself settles at; NaN where that is 0.
         """
-        share = share_of(value)
-        if share is None:
-            check_name("number", value, (*PER_CURVE, "steps_to_90", "steps_to_0.5"))
-        elif value == "steps_to_90":
-            return self["steps_to_90"]
-        else:
-            return steps_to(self["score"], self["step"], share)
-        if not len(self["step"]):
-            return np.full(self.runs, np.nan)
-        return PER_CURVE[value](self["score"], self["step"])
+        derive = find_number(value).derive
+        return self[value] if derive is None else derive(self.columns)
 
     def summary(
         self, by: Sequence[str] | None = None, over: Literal["maps", "seeds"] | None = None
     ) -> list[dict[str, Any]]:
-        """Return a row of numbers per group of runs, failed ones aside: by setup, task, swept settings and label.
+        """Return a row of numbers per group of runs, failed ones aside: by setup, task, swept settings and method.
 
         Quartiles of the settled score and of the steps to 90 % (infinite where too few runs got there); the
         inter-quartile mean of the settled score; the mean area under the score; the median steps to the run's own
@@ -208,7 +202,7 @@ class Results:
         ends of 95 % intervals: over maps (maps are resampled, and runs within them), or over seeds where a group has
         one map, as the column ``over`` says.
         """
-        return summarise(self, ("setup", "task", *self.swept, "label") if by is None else by, over)
+        return summarise(self, ("setup", "task", *self.swept, "method") if by is None else by, over)
 
     def compare(
         self,
@@ -227,8 +221,9 @@ class Results:
         one, two : str
             Names of methods, such as ``crm-num``; or two values of the swept setting that `by` names.
         value : str
-            A number of `per_run_values`. More is better, of steps fewer; a run that never gets there counts as slower
-            than any other, and with the whole length of the run in the difference.
+            A number of `per_run_values` in which runs can be better: the five above, and ``solved``. More is better, of
+            steps fewer; a run that never gets there counts as slower than any other, and with the whole length of the
+            run in the difference.
         by : str
             What the two differ in: ``method``, or a swept setting such as ``alpha``. In all else the runs of a pair
             are alike; pairs of all other methods and values count, unless some are selected.

@@ -1,4 +1,4 @@
-"""Results in other forms: rows of figures as CSV and as LaTeX, columns as xarray datasets and pandas frames."""
+"""Results in other formats: rows of a summary as CSV and LaTeX, columns as xarray datasets and pandas frames."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastrm.errors import ConfigError, MissingExtra
-from fastrm.results.schema import PER_RUN, PER_TICK
-from fastrm.results.stats import PER_CURVE
+from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK
 
 if TYPE_CHECKING:
     import pandas
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
     from fastrm.results.dataset import Results
 
 Rows = Sequence[Mapping[str, Any]]
-_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
 
 
 def to_csv(rows: Rows) -> str:
@@ -53,15 +53,15 @@ def to_latex(rows: Rows, columns: Sequence[str] | None = None) -> str:
     \bottomrule
     \end{tabular}
     """
-    names = list(columns or _columns(rows))
-    for name in names:
-        if rows and name not in _columns(rows):
-            raise ConfigError(f"no column {name!r}; there are {', '.join(_columns(rows))}")
+    known = _columns(rows)
+    names = list(columns or known)
+    if unknown := [name for name in names if rows and name not in known]:
+        raise ConfigError(f"no column {unknown[0]!r}; there are {', '.join(known)}")
     sides = "".join("r" if any(isinstance(row.get(name), int | float) for row in rows) else "l" for name in names)
-    lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", " & ".join(map(_escape, names)) + r" \\", r"\midrule"]
-    for row in rows:
-        lines.append(" & ".join(_escape(_figure(row.get(name, ""), "fixed")) for name in names) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    cells = [names, *([_figure(row.get(name, ""), "fixed") for name in names] for row in rows)]
+    head, *body = (" & ".join(text.translate(_LATEX) for text in line) + r" \\" for line in cells)
+    lines = (rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}")
+    return "\n".join(lines) + "\n"
 
 
 def _columns(rows: Rows) -> list[str]:
@@ -69,15 +69,12 @@ def _columns(rows: Rows) -> list[str]:
 
 
 def _figure(value: Any, form: str) -> str:
+    """Format a value, a float as `form` says; `fixed` is up to three decimals."""
     if not isinstance(value, float):
         return str(value)
     if form == "fixed":
         form = ".3f" if abs(value) < 10 else ".1f" if abs(value) < 999.95 else ".0f"
     return f"{value:{form}}"
-
-
-def _escape(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
 
 
 def as_dataset(results: Results) -> xarray.Dataset:
@@ -88,20 +85,20 @@ def as_dataset(results: Results) -> xarray.Dataset:
         raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
     data: dict[str, Any] = {name: (("run", "tick"), results[name]) for name in PER_TICK}
     data |= {name: (("run",), results[name]) for name in PER_RUN}
-    coords = {name: ("run", results[name]) for name in ("run", *results.coordinates)}
+    coords = {name: ("run", results[name]) for name in ("run", *COORDINATES, *results.swept)}
     coords |= {"tick": ("tick", results["tick"]), "step": ("tick", results["step"])}
     return xarray.Dataset(data, coords, attrs=results.attributes)
 
 
 def as_frame(results: Results, per_tick: bool) -> pandas.DataFrame:
-    """Return a data frame with a row per run, with what its curve gives, or per run and tick."""
+    """Return a data frame with a row per run, derived values included, or a row per run and tick."""
     try:
         import pandas
     except ImportError:
         raise MissingExtra("a data frame needs pandas; install it with: pip install 'fastrm[analysis]'") from None
     columns = {name: results[name] for name in ("run", *results.coordinates, *PER_RUN)}
     if not per_tick:
-        return pandas.DataFrame(columns | {name: results.per_run_values(name) for name in PER_CURVE})
+        return pandas.DataFrame(columns | {name: results.per_run_values(name) for name in DERIVED})
     table = {name: np.repeat(column, len(results["step"])) for name, column in columns.items()}
     table |= {"step": np.tile(results["step"], results.runs)}
     return pandas.DataFrame(table | {name: results[name].reshape(-1) for name in PER_TICK})

@@ -1,8 +1,8 @@
 """The format of result files: HDF5 that xarray opens unchanged, sealed by a checksum, built in memory.
 
 A file is an HDF5 image followed by a footer with its BLAKE2b hash, which HDF5 ignores. The hash is checked before HDF5
-sees a byte, because a damaged HDF5 file can crash the library. Who edits a file can seal it again, so everything inside
-is checked as well, before it is read.
+sees a byte, because a damaged HDF5 file can crash the library. A forger can seal a file again, so everything inside is
+checked as well, before it is read.
 """
 
 from __future__ import annotations
@@ -114,20 +114,21 @@ def _sources(count: int, parts: Sequence[Columns]) -> Array:
 
 
 def _check_equal(one: Columns, other: Columns, runs: Array) -> None:
-    """Insist that two batches agree on some runs."""
+    """Raise StoreError unless two batches agree on some runs."""
     rows = [np.flatnonzero(np.isin(part["run"], runs)) for part in (one, other)]
     rows = [r[np.argsort(part["run"][r])] for r, part in zip(rows, (one, other), strict=True)]
     unknown = {name for part in (one, other) if isinstance(part, LazyColumns) for name in part.missing}
     for name in (*PER_RUN, *PER_TICK):
-        mine, theirs = one[name][rows[0]], other[name][rows[1]]
-        if name not in ("error", *unknown) and mine.tobytes() != theirs.tobytes():
-            differ = [k for k in range(len(mine)) if mine[k].tobytes() != theirs[k].tobytes()]
-            run = np.sort(runs)[differ[0]]
+        first, second = one[name][rows[0]], other[name][rows[1]]
+        if name not in ("error", *unknown) and first.tobytes() != second.tobytes():
+            run = next(
+                run for run, a, b in zip(np.sort(runs), first, second, strict=True) if a.tobytes() != b.tobytes()
+            )
             raise StoreError(f"run {run} occurs twice with different results; the parts do not belong together")
 
 
 def _copy_rows(dataset: h5py.Dataset, runs: Array, part: Columns, name: str, wanted: Array) -> None:
-    """Write the wanted rows of a batch where they belong, a stretch of neighbouring runs at a time."""
+    """Write the wanted rows of a batch to their places, a stretch of neighbouring runs at a time."""
     rows = np.flatnonzero(wanted)
     if not len(rows):
         return
@@ -145,15 +146,15 @@ def _create(
     """Create a compressed, checksummed dataset."""
     if column is not None:
         shape, dtype = column.shape, column.dtype
-    how: dict[str, Any] = {}
+    storage: dict[str, Any] = {}
     if math.prod(shape):
         chunks = (min(shape[0], 4096 if len(shape) == 1 else 256), *shape[1:])
-        how = {"chunks": chunks, "compression": "gzip", "shuffle": True, "fletcher32": True}
-    return file.create_dataset(name, shape=shape, dtype=dtype, data=column, **how)
+        storage = {"chunks": chunks, "compression": "gzip", "shuffle": True, "fletcher32": True}
+    return file.create_dataset(name, shape=shape, dtype=dtype, data=column, **storage)
 
 
 def _describe(file: h5py.File, dataset: h5py.Dataset, dimensions: Sequence[str]) -> None:
-    """Attach the dimensions, and say how text is encoded."""
+    """Attach the dimensions and the encoding of text."""
     if dataset.dtype.kind == "S":
         dataset.attrs["_Encoding"] = "utf-8"
     for k, dimension in enumerate(dimensions):
@@ -229,7 +230,7 @@ def _first_line(problem: Exception) -> str:
 
 
 def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
-    """Refuse links, foreign storage, absurd sizes and wrong shapes; return the names of the columns."""
+    """Check links, storage, sizes and shapes before anything is read; return names of columns, and attributes."""
     schema = read_schema(file, source)
     if schema != SCHEMA:
         raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")

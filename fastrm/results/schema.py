@@ -1,14 +1,18 @@
-"""What a result file holds: one row per variable, read by files, frames, messages and docs.
+"""The values of a run, one row each: columns of the file, statistics, and words of `Results`.
 
-A result file has the dimensions ``run`` and ``tick``. To add a variable, add its row: it is then computed from every
-`Run`, stored, loaded and documented, and reads as its missing value in files that were written before.
+A result file has the dimensions ``run`` and ``tick``. To add a value, add its row to `VALUES`. A value with `of` is
+then computed from every `Run`, stored, loaded, documented, and reads as missing in files that were written before. A
+value with `derive` is computed from the columns when it is asked for and is in no file. Either is a word of
+`Results.curves` or `Results.per_run_values`, and, where its row says so, of `Results.compare` and `Results.summary`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -26,9 +30,9 @@ SCHEMA = 2
 """Rises when older files can no longer be read."""
 
 COORDINATES = ("setup", "grid", "task", "algo", "kind", "shaping", "label", "seed")
-"""What tells runs apart; text but for the last and ``shaping``."""
+"""What distinguishes runs: text, except ``shaping`` and ``seed``."""
 NUMBERS = {"run": "i8", "tick": "i8", "step": "i8", "shaping": "i1", "seed": "i4"}
-"""Types of the dimensions, of the steps at every tick, and of coordinates that are not text."""
+"""Types of the dimensions, of the steps at every tick, and of the coordinates that are numbers."""
 SETTINGS = tuple(field.name for field in fields(LearnerConfig) if field.name != "tick")
 """Settings of the learners. Where runs of a file differ in one it is a further coordinate: a float64, or text."""
 
@@ -40,7 +44,7 @@ The column ``error`` is as wide as the longest message.
 
 
 class Runs(Protocol):
-    """What files must know of an experiment: how many runs, at which steps, and what tells them apart."""
+    """What files must know of an experiment: how many runs, at which steps, and what distinguishes them."""
 
     @property
     def count(self) -> int:
@@ -48,7 +52,7 @@ class Runs(Protocol):
 
     @property
     def seeds(self) -> int:
-        """Neighbouring runs that differ in their seed only."""
+        """Number of neighbouring runs that differ only in their seed."""
 
     @property
     def ticks(self) -> int:
@@ -60,7 +64,7 @@ class Runs(Protocol):
 
     @property
     def swept(self) -> tuple[str, ...]:
-        """Settings of the learners that runs differ in; coordinates beside those that all files have."""
+        """Settings of the learners in which runs differ; coordinates besides those that all files have."""
 
     @property
     def has_means(self) -> bool:
@@ -74,7 +78,7 @@ class Runs(Protocol):
 
 
 class Variable(NamedTuple):
-    """One variable of a result file."""
+    """One value of a run."""
 
     name: str
     dtype: str
@@ -82,8 +86,10 @@ class Variable(NamedTuple):
     meaning: str
     missing: Any
     """Its value for runs that failed, and in files that do not have it."""
-    of: Callable[[Run], Any] | None
-    """Its value for a run; None for what only the experiment knows."""
+    of: Callable[[Run], Any] | None = None
+    """Computes it from a run; None for what only the experiment knows."""
+    derive: Callable[[Mapping[str, Array]], Array] | None = None
+    """Computes it for all runs from the columns; None for a column of the file."""
     low: float = -math.inf
     high: float = math.inf
     """The range of its numbers; NaN is in it where it is the missing value."""
@@ -91,6 +97,62 @@ class Variable(NamedTuple):
     """What its text must match, where it is text."""
     widest: int = 0
     """Most bytes of its text, where they are not those of the type."""
+    better: Literal["", "more", "fewer"] = ""
+    """Which of two runs is better, where runs are compared by it; of fewer steps, where NaN means never."""
+    summary: tuple[tuple[str, str], ...] = ()
+    """What `Results.summary` gives of it: pairs of a figure (see `stats.FIGURES`) and the name of its column."""
+
+
+def steps_to(curves: Array, steps: Array, threshold: Any) -> Array:
+    """Return the step at which each curve first reaches a threshold, NaN where it never does.
+
+    >>> steps_to(np.array([[0.1, 0.9], [0.1, 0.2]]), np.array([10, 20]), 0.5).tolist()
+    [20.0, nan]
+    """
+    reached = np.nan_to_num(curves, nan=-np.inf) >= threshold
+    first = reached.argmax(axis=1) if curves.shape[1] else np.zeros(len(curves), dtype=np.int64)
+    return np.where(reached.any(axis=1), steps[first].astype(np.float64) if len(steps) else np.nan, np.nan)
+
+
+def area(curves: Array, steps: Array) -> Array:
+    """Return the mean height of each curve over its steps; before its first episode a run has 0.
+
+    A tick counts for the steps since the one before.
+
+    >>> area(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([10, 40])).tolist()
+    [0.75, 0.25]
+    """
+    weights = np.diff(steps, prepend=0)
+    heights = np.nan_to_num(curves)
+    if (weights == weights[:1]).all():  # a plain mean, rounded as one
+        return np.asarray(heights.mean(axis=1))
+    return np.asarray((heights * weights).sum(axis=1) / steps[-1])
+
+
+def settled(curves: Array, steps: Array) -> Array:
+    """Return the mean height of each curve at the ticks in the last tenth of the steps.
+
+    These are equally good samples of what the run settles at, however far apart they lie. Before its first episode a
+    run has 0.
+
+    >>> settled(np.array([[0.0, 1.0, 2.0]]), np.array([10, 95, 100])).tolist()
+    [1.5]
+    """
+    last = steps > 0.9 * steps[-1]
+    return np.asarray(np.nan_to_num(curves[:, last]).mean(axis=1))
+
+
+def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
+    """Return the step at which each curve first reaches a share of what it settles at, NaN where that is 0 or less."""
+    height = settled(curves, steps)
+    return steps_to(curves, steps, np.where(height > 0, share * height, np.inf)[:, None])
+
+
+def _of_score(statistic: Callable[[Array, Array], Array]) -> Callable[[Mapping[str, Array]], Array]:
+    """Return a statistic of the columns from one of curves, of scores; NaN where runs are shorter than a tick."""
+    return lambda columns: (
+        statistic(columns["score"], columns["step"]) if len(columns["step"]) else np.full(len(columns["score"]), np.nan)
+    )
 
 
 def _total_shortest(run: Run) -> float:
@@ -102,13 +164,15 @@ def _total_length(run: Run) -> float:
     return sum(reached) if len(reached) == len(run.greedy_lengths) else -1
 
 
-def _steps_to_90(run: Run) -> float:
-    reached = np.flatnonzero(run.score >= 0.9)
-    return float(run.step[reached[0]]) if reached.size else math.nan
-
-
 # fmt: off
-VARIABLES = (
+VALUES = (
+    Variable("settled", "f8", "run", "mean score at the ticks in the last tenth of the steps",
+             math.nan, derive=_of_score(settled), better="more", summary=(("quartiles", "settled"), ("iqm", "iqm"))),
+    Variable("area", "f8", "run", "mean score over the whole run",
+             math.nan, derive=_of_score(area), better="more", summary=(("mean", "area"),)),
+    Variable("reached_90", "i1", "run", "1 if the score ever reached 0.9",
+             0, derive=lambda columns: (~np.isnan(columns["steps_to_90"])).astype(np.int8),
+             better="more", summary=(("share", "reached_90"),)),
     Variable("shortest", "i4", "run", "length of a shortest path; a mean over starts where there are several",
              0, _total_shortest, low=0),
     Variable("optimal_arps", "f8", "run",
@@ -117,20 +181,23 @@ VARIABLES = (
     Variable("ceiling", "f8", "run",
              "largest expected task reward per step of any policy that must explore, NaN for scores by own reward; "
              "ceiling / optimal_arps is the largest score to settle at",
-             math.nan, None),
+             math.nan),
     Variable("greedy_length", "i4", "run",
              "steps of the learned greedy policy to complete the task, a mean like `shortest`; -1 if it does not",
              -1, _total_length, low=-1),
     Variable("solved", "i1", "run", "1 if the learned greedy policy takes a shortest path from every start",
-             0, lambda run: run.solved, low=0, high=1),
+             0, lambda run: run.solved, low=0, high=1, better="more", summary=(("share", "shortest_share"),)),
     Variable("steps_to_90", "f8", "run", "steps until the score first reached 0.9, NaN if it never did",
-             math.nan, _steps_to_90, low=1, high=2**53),
+             math.nan, lambda run: steps_to(run.score[None], run.step, 0.9)[0], low=1, high=2**53,
+             better="fewer", summary=(("quartiles", "steps_to_90"),)),
+    Variable("steps_to_plateau", "f8", "run", "steps until the score first reached 98 % of what the run settles at",
+             math.nan, derive=_of_score(steps_to_plateau), better="fewer", summary=(("median", "steps_to_plateau"),)),
     Variable("train_seed", "u8", "run", "the seed that fastrm.train takes to repeat the run, 0 where none is known",
              0, lambda run: run.seed, low=0),
     Variable("run_id", "S16", "run", "hash of everything that determines the numbers of the run",
-             b"", None, pattern="([0-9a-f]{16})?"),
+             b"", pattern="([0-9a-f]{16})?"),
     Variable("error", "S1", "run", "why the run failed, empty if it did not",
-             b"", None, pattern=PLAIN_TEXT, widest=4096),
+             b"", pattern=PLAIN_TEXT, widest=4096),
     Variable("score", "f8", "tick",
              "mean over the last episodes of task reward per step, in units of optimal_arps; NaN before the first",
              math.nan, lambda run: run.score),
@@ -142,20 +209,44 @@ VARIABLES = (
              0, lambda run: run.episodes, low=0),
 )
 # fmt: on
-PER_RUN = tuple(variable.name for variable in VARIABLES if variable.per == "run")
-PER_TICK = tuple(variable.name for variable in VARIABLES if variable.per == "tick")
+VARIABLES = tuple(value for value in VALUES if value.derive is None)
+"""Columns of a file, in its order."""
+PER_RUN = tuple(value.name for value in VARIABLES if value.per == "run")
+PER_TICK = tuple(value.name for value in VARIABLES if value.per == "tick")
+DERIVED = tuple(value.name for value in VALUES if value.derive is not None)
+
+
+def find_number(name: object, compared: bool = False) -> Variable:
+    """Return the row of a number per run, one that runs are compared by if so asked; ConfigError where there is none.
+
+    Steps until other shares of the unit than 0.9 are numbers too.
+
+    >>> find_number("settled").better, find_number("steps_to_50").better, find_number("steps_to_0.25").name
+    ('more', 'fewer', 'steps_to_0.25')
+    """
+    known = {v.name: v for v in VALUES if v.per == "run" and not v.dtype.startswith("S") and (v.better or not compared)}
+    if isinstance(name, str) and name in known:
+        return known[name]
+    match = (
+        re.fullmatch(r"steps_to_(?:(100|[0-9]{1,2}|0[0-9]{2})|(0\.[0-9]+))", name) if isinstance(name, str) else None
+    )
+    share = 0.0 if match is None else int(match[1]) / 100 if match[1] else float(match[2])
+    if share == 0.0:
+        check_name("number", name, (*known, "steps_to_0.5"))
+    derive = _of_score(partial(steps_to, threshold=share))
+    return known["steps_to_plateau"]._replace(name=str(name), derive=derive, summary=())
 
 
 LENGTHS = ("shortest", "greedy_length")
 """Whole numbers where every map has one start; means, and then float64, where some have several."""
 MAX_BYTES = 4 << 30
-"""What a result file may hold, uncompressed: it is built and checked in memory."""
+"""Bytes that a result file may hold, uncompressed: it is built and checked in memory."""
 MAX_ERROR = 200
 """Bytes of the message of a run that failed."""
 
 
 def as_stored(value: Any, is_text: bool) -> Any:
-    """Return a value of a coordinate as files hold it; None for what is neither a word nor a number.
+    """Return a value of a coordinate as files hold it; None if it is neither a word nor a number.
 
     >>> as_stored(0.5, is_text=True), as_stored(True, is_text=True), as_stored(3, is_text=False)
     ('0.5', 'true', 3)
@@ -167,17 +258,17 @@ def as_stored(value: Any, is_text: bool) -> Any:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def check_name(what: str, name: object, known: Iterable[str], aliases: Iterable[str] = ()) -> None:
-    """Refuse what is not one of some names, with the nearest of them."""
+def check_name(what: str, name: object, known: Iterable[str], aliases: tuple[str, ...] = ()) -> None:
+    """Raise ConfigError, with the nearest of the names, unless `name` is a known one or an alias of one."""
     names = tuple(known)
-    if not isinstance(name, str) or name not in names:
-        near = did_you_mean(name[:60], (*names, *aliases)) if isinstance(name, str) else ""
+    if not isinstance(name, str) or name not in names + aliases:
+        near = did_you_mean(name[:60], names + aliases) if isinstance(name, str) else ""
         raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 
 def bytes_of_file(runs: int, ticks: int, names: int) -> int:
-    """Return the most bytes that a result file holds, uncompressed, where the names of a run take so many."""
-    sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # beside the variables a run has a number, a seed, and shaping
+    """Return the most bytes that a result file holds, uncompressed, where the names of a run take `names` bytes."""
+    sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # besides its variables a run has a number, a seed, and shaping
     for variable in VARIABLES:
         sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(variable.dtype).itemsize
     return runs * (sizes["run"] + ticks * sizes["tick"]) + 16 * ticks
@@ -195,7 +286,7 @@ def blank(variable: Variable, runs: int, ticks: int, dtype: Any = None) -> Array
 
 
 def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
-    """Return the columns of some runs, all of them missing."""
+    """Return columns for some runs, every value missing."""
     ticks = len(runs.step)
     return {"run": np.array(numbers, dtype=np.int64)} | {
         v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in VARIABLES
@@ -203,7 +294,7 @@ def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
 
 
 def fill_in(frame: Frame, row: int, run: Run) -> None:
-    """Enter what a run gave in its row of a frame."""
+    """Write the values of a run into its row of a frame, in place."""
     for variable in VARIABLES:
         if variable.of is not None:
             frame[variable.name][row] = variable.of(run)

@@ -3,10 +3,9 @@
 Runs that never reach a threshold are *censored*: they count as later than every run that did, and are never dropped. A
 percentile that falls among them is infinite.
 
-Intervals of groups of runs: over maps, where an experiment speaks of maps, or over the seeds of one map.
-
-Runs on one map share its walls and objects, so they are not independent evidence about maps: the unit of replication is
-the map. With m_k the mean on map k of K, the mean m of the m_k has the standard error e = s / sqrt(K).
+Intervals are over maps, where an experiment speaks of maps, or over the seeds of one map. Runs on one map share its
+walls and objects, so they are not independent evidence about maps: the unit of replication is the map. With m_k the
+mean on map k of K, the mean m of the m_k has the standard error e = s / sqrt(K).
 
 Student's interval m +- q e excludes the truth far too often where the m_k are skewed: in a sample without the rare
 large values, m and s are both too small. Johnson (1978) moves both ends towards the long tail, by b (1 + 2 q^2) e with
@@ -24,14 +23,11 @@ is in 2 to 7 %.
 The p-value solves the same equations for the level at which an end is 0, so that it is below 5 % if and only if the
 95 % interval excludes 0. Other statistics get percentiles over resamples of maps, and of runs within them, at a level
 widened for the number of maps (Hesterberg 2015: percentiles are as close as if K were K - 1).
-
-Numbers of groups of runs, and two methods compared run by run.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -43,6 +39,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError
+from fastrm.results.schema import VALUES, find_number
 
 if TYPE_CHECKING:
     from fastrm.results.dataset import Results
@@ -56,8 +53,7 @@ def band(curves: Array, percentiles: Sequence[float] = QUARTILES) -> Array:
     >>> band(np.array([[np.nan, 1.0], [0.5, 3.0], [1.0, 2.0]])).tolist()
     [[0.25, 1.5], [0.5, 2.0], [0.75, 2.5]]
     """
-    result: Array = np.percentile(np.nan_to_num(curves, nan=0.0), percentiles, axis=0)
-    return result
+    return np.asarray(np.percentile(np.nan_to_num(curves, nan=0.0), percentiles, axis=0))
 
 
 def censored_percentile(values: Array, percentile: float) -> float:
@@ -76,31 +72,21 @@ def censored_percentile(values: Array, percentile: float) -> float:
     return float(ordered[low] + part * (ordered[low + 1] - ordered[low])) if ordered[low + 1] < np.inf else np.inf
 
 
-def ks_distance(one: Array, two: Array) -> float:
-    """Return the largest gap between the empirical distributions of two samples (Kolmogorov-Smirnov).
-
-    >>> ks_distance(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
-    0.5
-    """
-    everything = np.sort(np.concatenate([one, two]))
-    below = [np.searchsorted(np.sort(sample), everything, side="right") / len(sample) for sample in (one, two)]
-    return float(np.abs(below[0] - below[1]).max())
-
-
 def permutation_p(one: Array, two: Array, rounds: int = 20_000, seed: int = 0) -> float:
-    """Return how often a random division of the pooled values gives at least this `ks_distance`; ties are exact.
+    """Return how often a random division of the pooled values gives at least the observed Kolmogorov-Smirnov distance.
 
-    The observed division counts as one of the rounds, so the result is never 0.
+    That is the largest gap between two empirical distributions; ties are exact. The observed division counts as one of
+    the rounds, so the result is never 0.
     """
     pooled = np.concatenate([one, two])
     order = np.argsort(pooled, kind="stable")
     last = np.append(np.diff(pooled[order]) > 0, True)  # compare only after the last of equal values
     random = np.random.default_rng(seed)
-    mine = np.zeros((rounds, len(pooled)), dtype=np.bool_)
-    mine[:, : len(one)] = True
-    mine = random.permuted(mine, axis=1)
-    mine[0] = np.isin(order, np.arange(len(one)))  # as observed
-    inside = mine.cumsum(axis=1)[:, last]
+    is_first = np.zeros((rounds, len(pooled)), dtype=np.bool_)
+    is_first[:, : len(one)] = True
+    is_first = random.permuted(is_first, axis=1)
+    is_first[0] = np.isin(order, np.arange(len(one)))  # as observed
+    inside = is_first.cumsum(axis=1)[:, last]
     count = np.arange(1, len(pooled) + 1)[last]
     gaps = np.abs(inside / len(one) - (count - inside) / len(two)).max(axis=1)
     return float(np.mean(gaps >= gaps[0] - 1e-12))
@@ -118,7 +104,7 @@ def iqm(values: Array) -> Any:
 
 
 def improvements(one: Array, two: Array) -> Array:
-    """Return what each pair of runs adds to the probability that a run of `one` exceeds a run of `two`, ties half.
+    """Return what each pair of runs adds to the probability that a run of `one` exceeds one of `two`, ties half.
 
     That is the share of `two` that its first run exceeds, plus the share of `one` that exceeds its second run, minus
     the probability. So the mean over pairs is the probability (Mann-Whitney U / n^2), and their spread gives its error.
@@ -126,16 +112,15 @@ def improvements(one: Array, two: Array) -> Array:
     >>> improvements(np.array([1.0, 2.0]), np.array([1.0, 0.0])).tolist()
     [0.625, 1.125]
     """
-    lost = _share_below(two, one)
-    added: Array = _share_below(one, two) - lost + lost.mean()
-    return added
 
+    def share_below(values: Array, others: Array) -> Array:
+        """Return the share of the others that each value exceeds, ties counting half."""
+        ordered = np.sort(others)
+        twice = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")
+        return np.asarray(twice / (2 * len(others)))
 
-def _share_below(values: Array, others: Array) -> Array:
-    """Return which share of the others each value exceeds, ties counting half."""
-    ordered = np.sort(others)
-    twice = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")
-    return np.asarray(twice / (2 * len(others)))
+    lost = share_below(two, one)
+    return np.asarray(share_below(one, two) - lost + lost.mean())
 
 
 def holm(p_values: Sequence[float]) -> Array:
@@ -155,74 +140,6 @@ def holm(p_values: Sequence[float]) -> Array:
     factors = np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(factors * given[order]), 1.0)
     return corrected
-
-
-def steps_to(curves: Array, steps: Array, threshold: float) -> Array:
-    """Return the step at which each curve first reaches a threshold, NaN where it never does.
-
-    >>> steps_to(np.array([[0.1, 0.9], [0.1, 0.2]]), np.array([10, 20]), 0.5).tolist()
-    [20.0, nan]
-    """
-    reached = np.nan_to_num(curves, nan=-np.inf) >= threshold
-    first = reached.argmax(axis=1) if curves.shape[1] else np.zeros(len(curves), dtype=np.int64)
-    return np.where(reached.any(axis=1), steps[first].astype(np.float64) if len(steps) else np.nan, np.nan)
-
-
-def area(curves: Array, steps: Array) -> Array:
-    """Return the mean height of each curve over its steps; before its first episode a run has 0.
-
-    A tick stands for the steps since the one before.
-
-    >>> area(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([10, 40])).tolist()
-    [0.75, 0.25]
-    """
-    weights = np.diff(steps, prepend=0)
-    heights = np.nan_to_num(curves)
-    if (weights == weights[:1]).all():  # a plain mean, rounded as one
-        return np.asarray(heights.mean(axis=1))
-    return np.asarray((heights * weights).sum(axis=1) / steps[-1])
-
-
-def settled(curves: Array, steps: Array) -> Array:
-    """Return the mean height of each curve at the ticks in the last tenth of the steps.
-
-    These are equally good samples of what the run settles at, however far apart they lie. Before its first episode a
-    run has 0.
-
-    >>> settled(np.array([[0.0, 1.0, 2.0]]), np.array([10, 95, 100])).tolist()
-    [1.5]
-    """
-    last = steps > 0.9 * steps[-1]
-    height: Array = np.nan_to_num(curves[:, last]).mean(axis=1)
-    return height
-
-
-def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
-    """Return the step at which each curve first reaches a share of what it settles at, NaN where that is 0 or less."""
-    height = settled(curves, steps)
-    reached = np.nan_to_num(curves, nan=-np.inf) >= share * height[:, None]
-    return np.where((height > 0) & reached.any(axis=1), steps[reached.argmax(axis=1)].astype(np.float64), np.nan)
-
-
-PER_CURVE: dict[str, Callable[[Array, Array], Array]] = {
-    "settled": settled,
-    "area": area,
-    "steps_to_plateau": steps_to_plateau,
-}
-"""Numbers that curves and their steps, of which there is at least one, give for every run."""
-
-
-def share_of(name: object) -> float | None:
-    """Return the share of the unit in a name such as ``steps_to_50`` or ``steps_to_0.5``; None for other names.
-
-    >>> share_of("steps_to_50"), share_of("steps_to_0.25"), share_of("steps_to_plateau"), share_of("settled")
-    (0.5, 0.25, None, None)
-    """
-    match = re.fullmatch(r"steps_to_(?:([0-9]{1,3})|(0\.[0-9]+))", name) if isinstance(name, str) else None
-    if match is None or (match[1] and not 1 <= int(match[1]) <= 100):
-        return None
-    share = int(match[1]) / 100 if match[1] else float(match[2])
-    return share if share > 0 else None
 
 
 Over = Literal["maps", "seeds"]
@@ -304,18 +221,18 @@ def interval_of(
         return Interval(np.nan, np.nan, over)
     random = np.random.default_rng(seed)
     if over == "seeds":
-        again = groups[0][random.integers(0, count, (rounds, count))]
+        resamples = groups[0][random.integers(0, count, (rounds, count))]
     else:
-        again = _resample_runs(groups, rounds, random)
+        resamples = _resample_runs(groups, rounds, random)
     beyond = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student_point(1 - LEVEL, count - 1))
-    low, high = np.percentile(statistic(again), [100 * beyond, 100 * (1 - beyond)])
+    low, high = np.percentile(statistic(resamples), [100 * beyond, 100 * (1 - beyond)])
     return Interval(float(low), float(high), over)
 
 
 def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int = 0) -> tuple[float, float]:
     """Return an interval of the mean of one sample of maps minus that of another, by bootstrap-t (Welch's error)."""
     random = np.random.default_rng(seed)
-    again = [sample[random.integers(0, len(sample), (rounds, len(sample)))] for sample in (one, two)]
+    resamples = [sample[random.integers(0, len(sample), (rounds, len(sample)))] for sample in (one, two)]
 
     def gap_and_error(first: Array, second: Array) -> tuple[Any, Any]:
         errors = [sample.var(axis=-1, ddof=1) / sample.shape[-1] for sample in (first, second)]
@@ -326,7 +243,7 @@ def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int =
     gap, error = gap_and_error(one, two)
     if error == 0.0:
         return float(gap), float(gap)
-    gaps, errors = gap_and_error(*again)
+    gaps, errors = gap_and_error(*resamples)
     fine = errors > 1e-9 * error
     low, high = np.percentile((gaps - gap)[fine] / errors[fine], [50 * (1 + LEVEL), 50 * (1 - LEVEL)])
     return float(gap - low * error), float(gap - high * error)
@@ -359,8 +276,7 @@ def _resample_runs(groups: list[Array], rounds: int, random: np.random.Generator
         table[k, : len(group)] = group
     chosen = random.integers(0, len(groups), (rounds, len(groups)))
     within = (random.random((*chosen.shape, sizes.max())) * sizes[chosen][:, :, None]).astype(np.int64)
-    drawn: Array = table[chosen[:, :, None], within].reshape(rounds, -1)
-    return drawn
+    return np.asarray(table[chosen[:, :, None], within].reshape(rounds, -1))
 
 
 @lru_cache
@@ -396,14 +312,40 @@ def _gauss() -> tuple[Array, Array]:
     return (places + 1) / 2, weights / 2
 
 
-SHARES = {"reached_90": "reached 90 % of the optimum", "shortest_share": "end with shortest paths"}
-"""Shares of runs."""
-SUMMARY = (
-    "maps", "over", *(f"settled_{q:.0f}" for q in QUARTILES), "iqm", "iqm_low", "iqm_high", "area",
-    *(f"steps_to_90_{q:.0f}" for q in QUARTILES), "steps_to_plateau_50",
-    *(f"{share}{end}" for share in SHARES for end in ("", "_low", "_high")),
-)  # fmt: skip
-"""What `Results.summary` tells of every group, NaN where all its runs failed."""
+def _percentiles(*percentiles: float) -> Callable[[Array, Array, bool], tuple[float, ...]]:
+    return lambda values, _, is_censored: tuple(
+        censored_percentile(values, q) if is_censored else float(np.percentile(values, q)) for q in percentiles
+    )
+
+
+def _mean(values: Array, *_: object) -> tuple[float, ...]:
+    return (float(values.mean()),)
+
+
+def _middle_mean(values: Array, maps: Array, _: bool) -> tuple[float, ...]:
+    interval = interval_of(iqm, values, maps)
+    return float(iqm(values)), interval.low, interval.high
+
+
+def _share(values: Array, maps: Array, _: bool) -> tuple[float, ...]:
+    interval = interval_of_mean(values.astype(np.float64), maps)
+    return float(values.mean()), max(interval.low, 0.0), min(interval.high, 1.0)
+
+
+FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Array, Array, bool], tuple[float, ...]]]] = {
+    "quartiles": (tuple(f"_{q:.0f}" for q in QUARTILES), _percentiles(*QUARTILES)),
+    "median": (("_50",), _percentiles(50.0)),
+    "mean": (("",), _mean),
+    "iqm": (("", "_low", "_high"), _middle_mean),
+    "share": (("", "_low", "_high"), _share),
+}
+"""Figures of a group of runs: endings of their columns, and the figures of values on maps, which may be censored."""
+_SUMMARIES = sorted(
+    ((value, figure, column) for value in VALUES for figure, column in value.summary), key=lambda row: row[1] == "share"
+)
+"""What a summary gives, in order: shares of runs come last."""
+SUMMARY = ("maps", "over", *(column + end for _, figure, column in _SUMMARIES for end in FIGURES[figure][0]))
+"""Columns of `Results.summary`, NaN where all runs of a group failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -453,9 +395,8 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
     """Return a row of numbers per group of runs; see `Results.summary`."""
     if not isinstance(by, str | Sequence):
         raise ConfigError(f"by={by!r:.60}: must be a list of coordinates")
-    settled, area, plateau = (results.per_run_values(name) for name in ("settled", "area", "steps_to_plateau"))
-    steps, solved, maps = results["steps_to_90"], results["solved"].astype(np.float64), maps_of(results)
-    rows = []
+    columns = {value.name: results.per_run_values(value.name) for value, *_ in _SUMMARIES}
+    maps, rows = maps_of(results), []
     by = (by,) if isinstance(by, str) else tuple(by)
     for key, chosen in results.groups(*by):
         row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(chosen)}
@@ -463,20 +404,12 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
             rows.append(row | dict.fromkeys(SUMMARY, math.nan))
             continue
         where = check_over(maps[chosen], over)
-        middle = interval_of(iqm, settled[chosen], where)
-        row |= {"maps": len(np.unique(maps[chosen])), "over": middle.over}
-        row |= {f"settled_{q:.0f}": float(np.percentile(settled[chosen], q)) for q in QUARTILES}
-        row |= {"iqm": float(iqm(settled[chosen])), "iqm_low": middle.low, "iqm_high": middle.high}
-        row["area"] = float(area[chosen].mean())
-        row |= {f"steps_to_90_{q:.0f}": censored_percentile(steps[chosen], q) for q in QUARTILES}
-        row["steps_to_plateau_50"] = censored_percentile(plateau[chosen], 50)
-        for share, truth in zip(SHARES, (~np.isnan(steps[chosen]), solved[chosen]), strict=True):
-            ends = interval_of_mean(truth.astype(np.float64), where)
-            row |= {
-                share: float(truth.mean()),
-                f"{share}_low": max(ends.low, 0.0),
-                f"{share}_high": min(ends.high, 1.0),
-            }
+        count = len(np.unique(where))
+        row |= {"maps": count, "over": "maps" if count > 1 else "seeds"}
+        for value, figure, column in _SUMMARIES:
+            ends, compute = FIGURES[figure]
+            figures = compute(columns[value.name][chosen], where, value.better == "fewer")
+            row |= {column + end: number for end, number in zip(ends, figures, strict=True)}
         rows.append(row)
     return rows
 
@@ -484,8 +417,9 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
 def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Over | None, **wanted: Any) -> Paired:
     """Compare two methods, or two values of a setting, run by run; see `Results.compare`."""
     check_choice("by", by, ("method", *results.swept))
+    is_steps = find_number(value, compared=True).better == "fewer"
     sides = [results.select(**wanted | {by: side}) for side in (one, two)]
-    alike = [name for name in ("label", *results.swept) if name != ("label" if by == "method" else by)]
+    alike = [name for name in ("method", *results.swept) if name != by]
     found = []
     for side in sides:
         fine = np.flatnonzero(side["error"] == "")
@@ -496,7 +430,6 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
     if not common:
         raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
     pair = np.array([[side[key] for key in common] for side in found])
-    is_steps = value.startswith("steps_to")
     if not is_steps and np.isnan(pair).any():
         raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
@@ -508,36 +441,34 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
     middle, probability = (
         float(np.mean([unit.mean() for unit in by_map(column, maps)])) for column in (differences, better)
     )
-    room = _resolution(results, pair) if is_steps else 0.0
-    interval, chance = _widened(interval_of_mean(differences, maps), middle, room), _interval_of_chance(better, maps)
+    reach = _resolution(results, pair) if is_steps else 0.0
+    interval, chance = _widen(interval_of_mean(differences, maps), middle, reach), _interval_of_chance(better, maps)
     return Paired(
         one=one, two=two, value=value, pairs=len(common), maps=len(np.unique(maps)), over=interval.over,
         difference=middle, low=interval.low, high=interval.high, p=interval.p, probability=probability,
-        probability_low=chance.low, probability_high=chance.high, never=int(np.isnan(pair).sum()),
+        probability_low=chance[0], probability_high=chance[1], never=int(np.isnan(pair).sum()),
     )  # fmt: skip
 
 
-def _widened(interval: Interval, middle: float, room: float) -> Interval:
-    """Return an interval that reaches at least so far on either side, with the p-value that belongs to it."""
+def _widen(interval: Interval, middle: float, reach: float) -> Interval:
+    """Return an interval that reaches at least `reach` on either side, with the p-value that belongs to it."""
     if math.isnan(interval.p):
         return interval
-    p = interval.p if abs(middle) > room else 1.0
-    return interval._replace(low=min(interval.low, middle - room), high=max(interval.high, middle + room), p=p)
+    p = interval.p if abs(middle) > reach else 1.0
+    return interval._replace(low=min(interval.low, middle - reach), high=max(interval.high, middle + reach), p=p)
 
 
-def _interval_of_chance(better: Array, maps: Array) -> Interval:
+def _interval_of_chance(better: Array, maps: Array) -> tuple[float, float]:
     """Return an interval of a mean within [0, 1]; Wilson's where all values are 0 or all are 1 and show no spread."""
     interval = interval_of_mean(better, maps)
     if interval.low == interval.high and interval.low in (0.0, 1.0):
         count = len(better) if interval.over == "seeds" else len(np.unique(maps))
-        low, high = interval_of_share(round(interval.low * count), count)
-    else:
-        low, high = max(interval.low, 0.0), min(interval.high, 1.0)
-    return interval._replace(low=low, high=high)
+        return interval_of_share(round(interval.low * count), count)
+    return max(interval.low, 0.0), min(interval.high, 1.0)
 
 
 def _resolution(results: Results, reached: Array) -> float:
-    """Return half the mean distance of the ticks at which something was first seen; ticks tell no more apart."""
+    """Return half the mean distance between the ticks at which something was first seen: the error of steps."""
     if results.plan.learner.tick != "log":
         return float(results.plan.learner.tick) / 2
     ticks = results["step"]
@@ -547,15 +478,11 @@ def _resolution(results: Results, reached: Array) -> float:
 
 def maps_of(results: Results) -> Array:
     """Return setup and name of every run's map."""
-    names: Array = np.char.add(np.char.add(results["setup"], "/"), results["grid"])
-    return names
+    return np.asarray(np.char.add(np.char.add(results["setup"], "/"), results["grid"]))
 
 
 def check_over(maps: Array, over: Over | None) -> Array:
-    """Refuse what intervals cannot be over; return the maps.
-
-    Over seeds is for one map alone: seeds on one map say nothing about others.
-    """
+    """Return the maps; raise ConfigError where intervals cannot be over `over`: seeds of one map, or several maps."""
     if over is not None:
         check_choice("over", over, ("maps", "seeds"))
     count = len(np.unique(maps))
@@ -578,15 +505,13 @@ class Estimate(NamedTuple):
 
 
 def over_maps(values: Array, maps: Array) -> Estimate:
-    """Return the mean over maps of the mean on each, with an interval from resampling maps."""
+    """Return the mean over maps of the mean on each, with its interval over maps."""
     means = [group.mean() for group in by_map(values, maps)]
-    if len(means) == 1:
-        return Estimate(float(means[0]), math.nan, math.nan)
-    interval = interval_of_mean(values, maps)
-    return Estimate(float(np.mean(means)), interval.low, interval.high)
+    ends = interval_of_mean(values, maps)[:2] if len(means) > 1 else (math.nan, math.nan)
+    return Estimate(float(np.mean(means)), *ends)
 
 
 def share_over_maps(values: Array, maps: Array) -> Estimate:
-    """Return what `over_maps` does of truth values; the interval of a share stays within 0 and 1."""
+    """Return `over_maps` of truth values; the interval of a share stays within 0 and 1."""
     share = over_maps(values, maps)
     return share._replace(low=max(share.low, 0.0), high=min(share.high, 1.0))

@@ -1,11 +1,8 @@
-"""What made a result: the machine, the versions, the commit and the command.
+"""The result file of an experiment on disk: which runs are done, and how batches are added, merged and resumed.
 
-The few operations by which results reach the disk; a crash between any two of them leaves whole files only.
-
-One result file per experiment: what is done, how finished batches are added, merged and resumed.
-
-While an experiment runs, finished batches lie as files of the same format in ``<file>.parts/``; at the end they are
-merged and removed.
+While an experiment runs, finished batches are files of the same format in ``<file>.parts/``; at the end they are merged
+and removed. Everything reaches the disk by the few operations of `Disk`; a crash between any two of them leaves only
+whole files. A `Lock` keeps other processes out.
 """
 
 from __future__ import annotations
@@ -149,13 +146,13 @@ class Disk:
 
 
 def leftovers(folder: Path, name: str | None = None) -> list[Path]:
-    """Return what a killed process wrote aside for one file of a folder, or for any of them."""
+    """Return the temporary files that a killed process left for one file of a folder, or for any of them."""
     pattern = re.compile(_LEFTOVER.format(r".+" if name is None else re.escape(name)), re.DOTALL)
     return sorted(path for path in folder.iterdir() if pattern.fullmatch(path.name) and not path.is_dir())
 
 
 def free_name(path: Path, *beside: str) -> Path:
-    """Return the path, or the first of ``path.1``, ``path.2``, ... that nothing has; nor that with a suffix more."""
+    """Return the first of ``path``, ``path.1``, ``path.2``, ... that is free, also with any suffix of `beside`."""
     candidate, number = path, 0
     while any(os.path.lexists(f"{candidate}{suffix}") for suffix in ("", *beside)):
         number += 1
@@ -185,7 +182,7 @@ class Lock:
         self._take()
 
     def hold(self) -> None:
-        """Insist on owning the lock; take it again where its file was removed.
+        """Return if this process owns the lock, taking it again where its file was removed.
 
         Raises
         ------
@@ -256,7 +253,7 @@ class Lock:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file; say whether nobody else has."""
+    """Lock an open file; return False if another process has locked it."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system
@@ -269,7 +266,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Say whether an open file is the one that has a name."""
+    """Return whether an open file is the one at a path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
@@ -308,13 +305,16 @@ class Store:
             raise
 
     def _prepare(self, fresh: bool) -> None:
-        _check_parts(self.parts)
+        if os.path.lexists(self.parts) and (self.parts.is_symlink() or not self.parts.is_dir()):  # files of others
+            raise StoreError(
+                f"{self.parts}: must be a folder, for finished batches; remove it, or choose another result file"
+            )
         if fresh:
             self._set_aside()
         self.done = np.zeros(self.runs.count, dtype=np.bool_)
         self.saved = np.zeros(self.runs.count, dtype=np.bool_)
         if self.path.exists():
-            columns, attributes = self._read(self.path)
+            columns, attributes = _read_part(self.runs, self.path)
             self.started = str(attributes.get("started", self.started))
             self._count(columns)
         for segment in self._segments():
@@ -322,7 +322,7 @@ class Store:
         self._remove_leftovers()
 
     def _set_aside(self) -> None:
-        """Keep what is there, finished batches too, under a name that nothing has; it can be continued there."""
+        """Rename the file and its finished batches to a free name, under which they can be continued."""
         backup = free_name(self.path.with_name(self.path.name + ".bak"), ".parts")
         if self.path.exists():
             self.disk.rename(self.path, backup)
@@ -330,20 +330,13 @@ class Store:
             self.disk.rename(self.parts, backup.with_name(backup.name + ".parts"))
 
     def _remove_leftovers(self) -> None:
-        """Remove what a killed process wrote aside; only an owner of the lock writes such files, and it is gone."""
+        """Remove temporary files of a killed process; only an owner of the lock writes them, and it is gone."""
         beside = leftovers(self.path.parent, self.path.name)
         for path in (*beside, *(leftovers(self.parts) if self.parts.is_dir() else ())):
             self.disk.remove(path)
 
     def _segment_paths(self) -> list[Path]:
         return sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else []
-
-    def _read(self, path: Path, source: Path | None = None) -> tuple[LazyColumns, dict[str, Any]]:
-        """Read a file of this experiment; refuse one of another."""
-        columns, attributes = unpack(read_file(path), str(path))
-        check_same(self.runs, attributes, str(source or path))
-        check_numbers(columns, self.runs, str(path))
-        return columns, attributes
 
     def _segments(self) -> Iterator[LazyColumns]:
         """Read the finished batches; set damaged ones aside.
@@ -357,7 +350,7 @@ class Store:
             if not stat.S_ISREG(path.lstat().st_mode):
                 raise StoreError(f"{path}: not a file of fastrm; remove it, or choose another result file")
             try:
-                columns, _ = self._read(path, self.parts)
+                columns, _ = _read_part(self.runs, path, self.parts)
             except AnotherExperiment:
                 raise
             except StoreError as problem:
@@ -374,8 +367,7 @@ class Store:
         """Return the runs that are not done, of one shard (i of N, from 1) or of all."""
         part, parts = shard or (1, 1)
         runs = np.flatnonzero(~self.done)
-        mine: Array = runs[runs // self.runs.seeds % parts == part - 1]
-        return mine
+        return np.asarray(runs[runs // self.runs.seeds % parts == part - 1])
 
     def add(self, frame: Frame) -> None:
         """Save a finished batch."""
@@ -389,10 +381,10 @@ class Store:
         self._count(frame)
 
     def close(self, partial: bool = False) -> Array:
-        """Merge everything that is saved into the result file, and let it go; return the runs that have vanished.
+        """Merge everything that is saved into the result file and release it; return the runs that have vanished.
 
         Runs vanish when somebody removes finished batches, or the file itself, while the experiment runs. Then nothing
-        is merged and the store stays open for them to be computed again, unless `partial` says to do with the rest.
+        is merged and the store stays open for them to be computed again, unless `partial` says to merge the rest.
         """
         lost: Array = np.zeros(0, dtype=np.int64)
         try:
@@ -400,7 +392,7 @@ class Store:
             parts = list(self._segments())
             is_there, has_new = self.path.exists(), bool(parts)
             if is_there:
-                parts.insert(0, self._read(self.path)[0])
+                parts.insert(0, _read_part(self.runs, self.path)[0])
             lost = self._recount(parts)
             if len(lost) and not partial:
                 return lost
@@ -414,7 +406,7 @@ class Store:
         return lost
 
     def _recount(self, parts: Sequence[Columns]) -> Array:
-        """Count anew what is saved; return the runs that were saved once and are in no part."""
+        """Count again what is saved; return the runs that had been saved and are in no part now."""
         before = self.saved
         self.saved, self.done = np.zeros_like(before), np.zeros_like(before)
         for part in parts:
@@ -422,7 +414,7 @@ class Store:
         return np.flatnonzero(before & ~self.saved)
 
     def abandon(self) -> None:
-        """Let the file go without merging; finished batches stay for the next start."""
+        """Release the file without merging; finished batches stay for the next start."""
         self._lock.release()
 
     def _drop_parts(self) -> None:
@@ -449,30 +441,24 @@ def _check_place(path: Path) -> None:
         raise ConfigError(f"{path}: is no ordinary file; name a result file such as results.h5")
 
 
-def _check_parts(path: Path) -> None:
-    """Refuse what is no folder of our own where finished batches go: a link leads to files of others."""
-    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
-        raise StoreError(f"{path}: must be a folder, for finished batches; remove it, or choose another result file")
-
-
 def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
-    """Join result files of one experiment into another. What that holds already, of the same experiment, is kept.
+    """Join result files of one experiment into `out`. Runs that `out` already holds are kept.
 
     Raises
     ------
     StoreError
-        When a file, or what is there in place of the new one, is not a result file of this experiment.
+        When a file, or `out` where it exists, is not a result file of this experiment.
     """
-    files = [unpack(read_file(path), str(path)) for path in parts]
-    for path, (columns, attributes) in zip(parts, files, strict=True):
-        check_same(runs, attributes, str(path))
-        check_numbers(columns, runs, str(path))
+    files = [_read_part(runs, path) for path in parts]
     _check_place(out)
     lock = Lock(out)
     disk = disk or Disk()
     try:
         if out.exists():
-            files.append(_kept(runs, out))
+            try:
+                files.append(_read_part(runs, out))
+            except StoreError as problem:
+                raise StoreError(f"{problem}; it is not overwritten") from None
         started = min(str(attributes.get("started", "")) for _, attributes in files)
         data = pack(runs, [columns for columns, _ in files], file_attributes(runs, started))
         for path in leftovers(out.absolute().parent, out.name):
@@ -485,14 +471,11 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
         lock.release()
 
 
-def _kept(runs: Runs, out: Path) -> tuple[LazyColumns, dict[str, Any]]:
-    """Read what is there in place of a file to be written; it must be a result file of the same experiment."""
-    try:
-        columns, attributes = unpack(read_file(out), str(out))
-        check_same(runs, attributes, str(out))
-        check_numbers(columns, runs, str(out))
-    except StoreError as problem:
-        raise StoreError(f"{problem}; it is not overwritten") from None
+def _read_part(runs: Runs, path: Path, source: Path | None = None) -> tuple[LazyColumns, dict[str, Any]]:
+    """Read a file that holds runs of an experiment; raise AnotherExperiment, naming `source`, if they are another's."""
+    columns, attributes = unpack(read_file(path), str(path))
+    check_same(runs, attributes, str(source or path))
+    check_numbers(columns, runs, str(path))
     return columns, attributes
 
 
@@ -511,7 +494,7 @@ def file_attributes(runs: Runs, started: str) -> dict[str, Any]:
 
 
 def check_same(runs: Runs, attributes: dict[str, Any], source: str) -> None:
-    """Refuse a file of another experiment or semantics, saying what differs; versions of fastrm may differ."""
+    """Raise AnotherExperiment, saying what differs, unless a file has the same identity; versions may differ."""
     ours = runs.attributes()
     if attributes.get("identity") == ours["identity"]:
         return

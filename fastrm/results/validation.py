@@ -1,13 +1,9 @@
-"""Datasets of a file that may be forged: type, dimensions and storage, before any of their data is read.
+"""Checks of a result file that may be forged: before HDF5 reads it, before its data is read, and after.
 
-What a file that may be forged says of itself: attributes of known types, JSON of known shapes.
-
-The heaps of a file, in which HDF5 keeps texts of variable length, before HDF5 walks them.
-
-A heap begins with ``GCOL``, its version and its size. Objects follow, each with its number and size; number 0 is the
-space that is left. HDF5 goes from object to object by their sizes and would never come to an end at a size of 0.
-
-What was read from a file that may be forged: values in the range of their variable, coordinates as the plan says.
+First its heaps, in which HDF5 keeps texts of variable length. A heap begins with ``GCOL``, its version and its size.
+Objects follow, each with its number and size; number 0 is the free space. HDF5 goes from object to object by their
+sizes and would loop for ever at a size of 0. Then attributes, of known types and shapes of JSON; then type, dimensions
+and storage of every dataset; and at last values, in the range of their variable, and coordinates, as the plan has them.
 """
 
 from __future__ import annotations
@@ -45,7 +41,7 @@ _TYPES = {
 
 
 def check_dataset(name: str, dataset: h5py.Dataset, source: str) -> None:
-    """Refuse a dataset whose type, rank or storage a result file does not have."""
+    """Raise StoreError unless type, rank and storage of a dataset are those of a result file."""
     _check_type(name, dataset, source)
     rank = 2 if name in PER_TICK else 1
     if dataset.shape is None or len(dataset.shape) != rank:
@@ -54,7 +50,7 @@ def check_dataset(name: str, dataset: h5py.Dataset, source: str) -> None:
 
 
 def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
-    """Ask HDF5 for the class first: h5py shows text of any length, references and records alike as objects."""
+    """Check the type, its class by HDF5: h5py shows text of any length, references and records alike as objects."""
     kind = dataset.id.get_type()
     is_number = name in (*SETTINGS, *LENGTHS) and kind.get_class() == h5py.h5t.FLOAT  # else text, or whole numbers
     widest = np.dtype("f8" if is_number else _TYPES[name])
@@ -77,9 +73,10 @@ def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
 
 
 def _check_storage(name: str, dataset: h5py.Dataset, source: str) -> None:
-    """Refuse foreign filters, and sizes that cannot be true: data that were never stored, chunks that burst."""
+    """Raise StoreError for unknown filters, and for sizes that cannot be true."""
     layout = dataset.id.get_create_plist()
-    codes = [layout.get_filter(k)[0] for k in range(layout.get_nfilters())]
+    filters = [layout.get_filter(k) for k in range(layout.get_nfilters())]
+    codes = [code for code, *_ in filters]
     if unknown := [code for code in codes if code not in _FILTERS]:
         raise StoreError(f"{source}: {name!r} is stored with filter {unknown[0]}; result files use gzip")
     if len(set(codes)) < len(codes):
@@ -87,9 +84,9 @@ def _check_storage(name: str, dataset: h5py.Dataset, source: str) -> None:
     claimed, stored = math.prod(dataset.shape) * dataset.dtype.itemsize, dataset.id.get_storage_size()
     if claimed > _BEST_RATIO * stored:
         raise StoreError(f"{source}: {name!r} claims {claimed} bytes, but {stored} are stored")
-    _check_chunks(name, dataset, source)
     chunks = 1
     if dataset.chunks is not None:
+        _check_chunks(name, dataset, filters, source)
         if any(part > max(whole, 1) for part, whole in zip(dataset.chunks, dataset.shape, strict=True)):
             raise StoreError(f"{source}: {name!r} has chunks of {dataset.chunks}, larger than all of it")
         chunks = math.prod(-(-whole // part) for part, whole in zip(dataset.chunks, dataset.shape, strict=True))
@@ -98,14 +95,9 @@ def _check_storage(name: str, dataset: h5py.Dataset, source: str) -> None:
         raise StoreError(f"{source}: {name!r} claims {claimed} bytes, but {stored} are stored")
 
 
-def _check_chunks(name: str, dataset: h5py.Dataset, source: str) -> None:
-    """Refuse chunks that HDF5 would read beyond their ends: it trusts their sizes and the settings of filters."""
-    if dataset.chunks is None:
-        return
-    layout = dataset.id.get_create_plist()
-    filters = [layout.get_filter(k) for k in range(layout.get_nfilters())]
-    codes = [code for code, *_ in filters]
-    width = dataset.dtype.itemsize
+def _check_chunks(name: str, dataset: h5py.Dataset, filters: list[Any], source: str) -> None:
+    """Raise StoreError for chunks that HDF5 would read beyond their ends: it trusts sizes and settings of filters."""
+    codes, width = [code for code, *_ in filters], dataset.dtype.itemsize
     if any(code == h5py.h5z.FILTER_SHUFFLE and tuple(settings) != (width,) for code, _, settings, _ in filters):
         raise StoreError(f"{source}: {name!r} is shuffled by another width than its type has")
     whole = math.prod(dataset.chunks) * width
@@ -113,7 +105,7 @@ def _check_chunks(name: str, dataset: h5py.Dataset, source: str) -> None:
     gzip = 1 << codes.index(h5py.h5z.FILTER_DEFLATE) if h5py.h5z.FILTER_DEFLATE in codes else 0
 
     def is_wrong(chunk: Any) -> bool | None:
-        """Say that a chunk is wrong, which ends the search. HDF5 skips gzip where it does not help, nothing else."""
+        """Return True, which ends the search, if a chunk is wrong. HDF5 skips gzip where it does not help."""
         plain = chunk.filter_mask == gzip  # also where there is no gzip
         fits = chunk.size == whole + checksum if plain else checksum < chunk.size <= whole + _CHUNK_OVERHEAD
         return None if fits and chunk.filter_mask in (0, gzip) else True
@@ -152,8 +144,7 @@ def read_attributes(file: h5py.File, source: str) -> dict[str, Any]:
             raise StoreError(f"{source}: lacks its attribute {name!r}")
     for name in (*_TABLES, "machine"):
         if name in found:
-            table = _read_table(found[name], name, source)
-            _check_table(name, table, source)
+            _check_table(found[name], name, source)
     return found
 
 
@@ -173,7 +164,8 @@ def _read_text(file: h5py.File, name: str, source: str) -> str:
     return str(value)
 
 
-def _read_table(text: str, name: str, source: str) -> dict[str, Any]:
+def _check_table(text: str, name: str, source: str) -> None:
+    """Raise StoreError unless an attribute is a JSON object of the known shape."""
     try:
         table = json.loads(text)
         shallow = _is_shallow(table, _DEEPEST)
@@ -181,19 +173,15 @@ def _read_table(text: str, name: str, source: str) -> dict[str, Any]:
         raise StoreError(f"{source}: its attribute {name!r} is not JSON") from None
     if not isinstance(table, dict) or not shallow:
         raise StoreError(f"{source}: its attribute {name!r} is no table of settings")
-    return table
+    if name == "experiment" and not isinstance(table.get("name"), str):
+        raise StoreError(f"{source}: its attribute 'experiment' has no name")
+    if name == "semantics" and not all(type(number) is int for number in table.values()):
+        raise StoreError(f"{source}: its attribute 'semantics' has something else than whole numbers")
 
 
 def _is_shallow(value: Any, levels: int) -> bool:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return not inside or (levels > 0 and all(_is_shallow(item, levels - 1) for item in inside))
-
-
-def _check_table(name: str, table: dict[str, Any], source: str) -> None:
-    if name == "experiment" and not isinstance(table.get("name"), str):
-        raise StoreError(f"{source}: its attribute 'experiment' has no name")
-    if name == "semantics" and not all(type(number) is int for number in table.values()):
-        raise StoreError(f"{source}: its attribute 'semantics' has something else than whole numbers")
 
 
 _HEAP = b"GCOL\x01"
@@ -202,7 +190,7 @@ _SMALLEST = 4096  # HDF5 refuses a smaller heap by itself, and one beyond the en
 
 
 def check_heaps(image: bytes, source: str) -> None:
-    """Refuse a file with a heap that does not lead from its beginning to its end."""
+    """Raise StoreError unless the objects of every heap lead from its beginning to its end."""
     begin = image.find(_HEAP)
     while begin >= 0:
         if not _is_whole(image, begin):
@@ -228,7 +216,7 @@ _VARIABLES = {variable.name: variable for variable in VARIABLES}
 
 
 def check_column(name: str, column: Array, source: str) -> None:
-    """Refuse values that the variable cannot have."""
+    """Raise StoreError unless all values of a column are ones that its variable can have."""
     variable = _VARIABLES.get(name)
     if variable is None:
         return
@@ -258,7 +246,7 @@ def _strange_text(variable: Variable, column: Array) -> str | None:
 
 
 def check_numbers(columns: Mapping[str, Array], runs: Runs, source: str) -> None:
-    """Insist that runs, ticks and steps are those of the experiment."""
+    """Raise StoreError unless runs, ticks and steps are those of the experiment."""
     numbers = columns["run"]
     if len(numbers) and not (numbers[0] >= 0 and numbers[-1] < runs.count and (numbers[1:] > numbers[:-1]).all()):
         raise StoreError(f"{source}: 'run' must rise, from 0 to at most {runs.count - 1}, the last run of the plan")
@@ -271,7 +259,7 @@ def check_numbers(columns: Mapping[str, Array], runs: Runs, source: str) -> None
 
 
 def check_coordinates(columns: Mapping[str, Array], runs: Runs, source: str) -> None:
-    """Insist that coordinates are those of the runs."""
+    """Raise StoreError unless coordinates are those of the runs."""
     if wrong := {name for name in SETTINGS if name in columns} ^ {*runs.swept}:
         raise StoreError(f"{source}: its plan and its columns differ in what is swept: {', '.join(sorted(wrong))}")
     for name in (*COORDINATES, *runs.swept):

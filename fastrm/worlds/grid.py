@@ -1,8 +1,8 @@
 """Maps: rectangular text with walls, start cells and objects.
 
 ``X`` or ``#`` is wall, ``A`` a start cell, space or ``.`` floor; a lower-case letter (or ``H``) is an object of that
-type standing on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences, which stand
-*between* cells, are written as `fences` says.
+type, on floor. The outer ring is wall. Cells are named ``(row, column)``, row 0 on top. Fences are *between* cells;
+`tiles` says how they are written.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import numpy.typing as npt
 from fastrm.checks import check_whole
 from fastrm.errors import MapError, printable, shown
 from fastrm.textfile import decode_text, read_text
-from fastrm.worlds import layouts, layouts as appendix, moves
-from fastrm.worlds.layouts import APPENDIX, parse_setup
+from fastrm.worlds import layouts, moves
 from fastrm.worlds.tiles import (
     AS_USUAL,
     MAX_SIDE,
@@ -140,7 +139,7 @@ class GridMap:
         """Place objects at random on a square map with the start in the centre.
 
         The map is a pure function of the arguments, the same on every machine and Python version. Start and objects
-        stand where they stand without obstacles; `layouts` says what the layouts look like.
+        are where they are without obstacles; `layouts` says what the layouts look like.
 
         Parameters
         ----------
@@ -193,15 +192,15 @@ class GridMap:
         for name, value in (("size", size), ("seed", seed)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
                 raise MapError(f"{name}={shown(value)}: must be a whole number")
-        if isinstance(setup, str) and setup == APPENDIX:
+        if isinstance(setup, str) and setup == layouts.APPENDIX:
             check_whole("seed", seed, 0, 2**64 - 1)
-            if size != appendix.SIZE or obstacles:
+            side = layouts.APPENDIX_SIDE
+            if size != side or obstacles:
                 raise MapError(
-                    f"setup {shown(setup)}: has {appendix.SIZE} x {appendix.SIZE} cells and no obstacles; leave "
-                    "out other settings"
+                    f"setup {shown(setup)}: has {side} x {side} cells and no obstacles; leave out other settings"
                 )
-            return cls(appendix.appendix_rows(int(seed)), f"<{setup} seed {seed}>")
-        asked = parse_setup(setup)
+            return cls(_rows(layouts.place_appendix(int(seed))), f"<{setup} seed {seed}>")
+        asked = layouts.parse_setup(setup)
         if not abs(int(seed)) < 10**100:
             raise MapError(f"seed={shown(int(seed))}: must have at most 100 digits")
         if not 3 <= size <= MAX_SIDE:
@@ -215,9 +214,8 @@ class GridMap:
         key = f"{setup}/{size}/{seed}"
         letters = "".join(letter * count for letter, count in asked)
         tiles = layouts.place_objects(letters, int(size), key)
-        between = layouts.build_fences(layout, tiles, key, source)
-        tiles = layouts.scatter_walls(tiles, float(walls), key, source)
-        return cls(tuple(row.tobytes().decode("ascii") for row in tiles), source, between)
+        fences = layouts.build_fences(layout, tiles, key, source)
+        return cls(_rows(layouts.scatter_walls(tiles, float(walls), key, source)), source, fences)
 
     def __repr__(self) -> str:
         objects = ", ".join(f"{len(cells)} {letter}" for letter, cells in self.objects.items())
@@ -258,13 +256,12 @@ class GridMap:
     @cached_property
     def starts(self) -> tuple[Cell, ...]:
         """The start cells in reading order; every episode begins in one of them, drawn at random."""
-        return self._cells(START)
+        return tuple(moves.cells_where(self.tiles == ord(START)))
 
     @property
     def floor(self) -> tuple[Cell, ...]:
         """All cells that are not wall, in reading order."""
-        rows, columns = np.nonzero(self.tiles != ord(WALL))
-        return tuple(zip(rows.tolist(), columns.tolist(), strict=True))
+        return tuple(moves.cells_where(self.tiles != ord(WALL)))
 
     @property
     def start(self) -> Cell:
@@ -281,16 +278,16 @@ class GridMap:
     @cached_property
     def objects(self) -> Mapping[str, tuple[Cell, ...]]:
         """The cells of every object type, types in alphabetical order, cells in reading order."""
-        present = {chr(code) for code in np.unique(self.tiles)} & OBJECTS
-        return MappingProxyType({letter: self._cells(letter) for letter in sorted(present)})
+        present = sorted({chr(code) for code in np.unique(self.tiles)} & OBJECTS)
+        return MappingProxyType({x: tuple(moves.cells_where(self.tiles == ord(x))) for x in present})
 
     def passable(self) -> npt.NDArray[np.bool_]:
         """Return for every ``[row, column, action]`` whether the move leads to another cell."""
         return moves.passable(self.tiles, self.fences)
 
-    def _cells(self, tile: str) -> tuple[Cell, ...]:
-        rows, columns = np.nonzero(self.tiles == ord(tile))
-        return tuple(zip(rows.tolist(), columns.tolist(), strict=True))
+
+def _rows(tiles: moves.Tiles) -> tuple[str, ...]:
+    return tuple(row.tobytes().decode("ascii") for row in tiles)
 
 
 def _is_cell(value: object) -> bool:

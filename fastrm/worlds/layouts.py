@@ -9,10 +9,10 @@
 ``maze``
     A perfect maze, by randomised depth-first search from the start: one way and only one between any two cells.
 ``deceptive``
-    A cup of walls in front of every object, open towards the start. Who follows the Manhattan distance walks in and
-    stands before the wall, one step from the object and a long way round. A bar reaches `w` cells to both sides, arms
-    `h` cells towards the start; both are an eighth of the side, or less where cups would shut an object or a dead end
-    off. Another object of the type that stands right beside the dead end is fenced off from it, too. ::
+    A cup of fences in front of every object, open towards the start. An agent that follows the Manhattan distance
+    walks into a dead end, one step from the object and a long way round. A bar reaches `w` cells to both sides, arms
+    `h` cells towards the start; both are an eighth of the side, or less where cups would cut off an object or a dead
+    end. Another object of the type right beside the dead end is fenced off from it, too. ::
 
            a
         +-+-+-+
@@ -22,15 +22,14 @@
         + + + +
            A
 
-Start and objects stand where the open map of the same setup, size and seed has them. Randomness is BLAKE2b of setup,
-size, seed and layout: the same map on every machine, Python and numpy.
+Start and objects are where the open map of the same setup, size and seed has them. Randomness is BLAKE2b of setup,
+size, seed and layout: the same map on every machine, Python and numpy. A *recipe* is a setup such as 2a2b2c, alone or
+with its obstacles, as people write it.
 
-Generated maps as people write them: a setup such as 2a2b2c, alone or with its obstacles.
-
-Maps with the distances that the appendix of *Numeric Reward Machines* prints; where things stand is drawn at random.
-
-From the start the nearest a is 20 steps away and the other 21. The shortest a-b takes 27 steps through the nearest a
-and 26 through the other, the shortest a-b-c 40 and 32. So who always goes to the nearest object takes the longer route.
+The setup ``appendix`` has the distances that the appendix of *Numeric Reward Machines* prints, at random places. From
+the start the nearest a is 20 steps away and the other 21. The shortest a-b takes 27 steps through the nearest a and 26
+through the other, the shortest a-b-c 40 and 32. So an agent that always goes to the nearest object takes the longer
+route.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrm.errors import MapError, did_you_mean, shown
-from fastrm.worlds.moves import Tiles, all_in_reach, passable, steps_from
+from fastrm.worlds.moves import Tiles, all_in_reach, cells_where, passable, steps_from
 from fastrm.worlds.tiles import FLOOR, OBJECT, START, WALL, Cell, Fence
 
 MAX_ATTEMPTS = 1000
@@ -53,7 +52,7 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
 def check_layout(walls: object, layout: object) -> str:
-    """Refuse a density or a layout that cannot be; return how texts name it, nothing for an open map.
+    """Return the obstacles as recipes name them, empty for an open map; raise MapError if there are no such.
 
     >>> check_layout(0.2, "open"), check_layout(0, "rooms")
     ('walls 0.2', 'rooms')
@@ -77,13 +76,17 @@ def check_layout(walls: object, layout: object) -> str:
 
 def place_objects(letters: str, size: int, key: str) -> Tiles:
     """Return the ASCII codes of a square map with the start in the centre and objects at random."""
-    tiles = np.full((size, size), ord(WALL), dtype=np.uint8)
-    tiles[1:-1, 1:-1] = ord(FLOOR)
-    inner, centre = size - 2, size // 2 - 1
-    tiles[size // 2, size // 2] = ord(START)
+    tiles, inner, centre = _open_map(size), size - 2, size // 2 - 1
     for letter, spot in zip(letters, _sample(key, len(letters), inner * inner - 1), strict=True):
         row, column = divmod(spot + (spot >= centre * inner + centre), inner)
         tiles[row + 1, column + 1] = ord(letter)
+    return tiles
+
+
+def _open_map(size: int) -> Tiles:
+    tiles = np.full((size, size), ord(WALL), dtype=np.uint8)
+    tiles[1:-1, 1:-1] = ord(FLOOR)
+    tiles[size // 2, size // 2] = ord(START)
     return tiles
 
 
@@ -112,7 +115,7 @@ def scatter_walls(tiles: Tiles, density: float, key: str, source: str) -> Tiles:
 
 
 def build_fences(layout: Layout, tiles: Tiles, key: str, source: str) -> frozenset[Fence]:
-    """Return the walls between cells that a layout puts on an open map."""
+    """Return the fences that a layout puts on an open map."""
     if layout == "rooms":
         return _rooms(len(tiles), key, source)
     if layout == "maze":
@@ -171,7 +174,7 @@ def _maze(size: int, key: str) -> frozenset[Fence]:
 
 
 def _cups(tiles: Tiles, source: str) -> frozenset[Fence]:
-    """Put a cup in front of every object, as large as the others leave room for, and check the finished map."""
+    """Put a cup in front of every object, as large as the other cups permit, and check the finished map."""
     cells, centre = _objects(tiles), len(tiles) // 2
     cells.sort(key=lambda cell: -abs(cell[0] - centre) - abs(cell[1] - centre))  # far cups go round near ones
     cure = "enlarge size, take fewer objects or try another seed"
@@ -192,7 +195,7 @@ def _cups(tiles: Tiles, source: str) -> frozenset[Fence]:
 
 
 def _fit_cups(tiles: Tiles, cells: list[Cell], sizes: list[int]) -> frozenset[Fence] | None:
-    """Give each cell in turn the first of the sizes that leaves objects and dead ends within reach, if one does."""
+    """Give each cell the first of the sizes that leaves objects and dead ends within reach; None if none does."""
     fences: frozenset[Fence] = frozenset()
     goals = cells + [_beside(cell, _facing(cell, tiles)) for cell in cells]
     for cell in cells:
@@ -205,7 +208,7 @@ def _fit_cups(tiles: Tiles, cells: list[Cell], sizes: list[int]) -> frozenset[Fe
 
 
 def _cup(cell: Cell, tiles: Tiles, reach: int) -> frozenset[Fence]:
-    """Return the walls of a cup whose bar reaches that far to both sides and whose arms are that long."""
+    """Return the fences of a cup whose bar reaches `reach` cells to both sides and whose arms are as long."""
     towards = _facing(cell, tiles)
     aside = (towards[1], towards[0])
     front = _beside(cell, towards)
@@ -231,8 +234,7 @@ def _beside(cell: Cell, step: Cell, times: int = 1) -> Cell:
 
 
 def _objects(tiles: Tiles) -> list[Cell]:
-    rows, columns = np.nonzero((tiles != ord(WALL)) & (tiles != ord(FLOOR)) & (tiles != ord(START)))
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    return cells_where((tiles != ord(WALL)) & (tiles != ord(FLOOR)) & (tiles != ord(START)))
 
 
 def _as_fences(below: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]) -> frozenset[Fence]:
@@ -266,7 +268,7 @@ def _sample(key: str, count: int, population: int) -> list[int]:
 
 
 APPENDIX = "appendix"
-"""The setup whose distances are those of the paper's appendix; see `appendix`."""
+"""The setup whose distances are those of the paper's appendix."""
 
 
 def parse_setup(setup: str) -> list[tuple[str, int]]:
@@ -290,7 +292,7 @@ def parse_setup(setup: str) -> list[tuple[str, int]]:
 
 
 class Recipe(NamedTuple):
-    """What `GridMap.generate` needs beside size and seed."""
+    """What `GridMap.generate` needs besides size and seed."""
 
     setup: str
     walls: float = 0
@@ -340,7 +342,7 @@ def _obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
 
 
 def looks_like_recipe(text: str) -> bool:
-    """Say whether a text is meant as a recipe, well formed or not.
+    """Return whether a text is meant as a recipe, well formed or not.
 
     >>> looks_like_recipe("2a2b wals 0.1"), looks_like_recipe("office.map")
     (True, False)
@@ -348,37 +350,34 @@ def looks_like_recipe(text: str) -> bool:
     return text == APPENDIX or re.fullmatch(rf"([0-9]+{OBJECT})+( .*)?", text) is not None
 
 
-SIZE = 41
+APPENDIX_SIDE = 41
 APPENDIX_NEAREST, APPENDIX_SHORTEST = (20, 27, 40), (20, 26, 32)
 """Lengths of a, a-b and a-b-c from nearest object to nearest object, and of shortest routes."""
 _LEGS = ((20, 7, 13), (21, 5, 6))  # from the start to each a, on to its b, on to its c
 
 
-def appendix_rows(seed: int) -> tuple[str, ...]:
-    """Return the rows of such a map, 41 x 41; the same for a seed on every machine."""
-    start, count = (SIZE // 2, SIZE // 2), 0
-    while True:
+def place_appendix(seed: int) -> Tiles:
+    """Return the ASCII codes of a map with the distances of the appendix."""
+    start, count = (APPENDIX_SIDE // 2, APPENDIX_SIDE // 2), 0
+    routes: list[list[Cell]] = []
+    while not routes or not _fits(start, *routes):
         routes = []
         for legs in _LEGS:
-            here, route = start, []
+            route = [start]
             for leg in legs:
-                here = _at_distance(here, leg, f"{seed}/{count}")
+                route.append(_at_distance(route[-1], leg, f"{seed}/{count}"))
                 count += 1
-                route.append(here)
-            routes.append(route)
-        if _fits(start, *routes):
-            break
-    rows = [[WALL] * SIZE, *([WALL, *FLOOR * (SIZE - 2), WALL] for _ in range(SIZE - 2)), [WALL] * SIZE]
-    rows[start[0]][start[1]] = START
+            routes.append(route[1:])
+    tiles = _open_map(APPENDIX_SIDE)
     for route in routes:
-        for letter, (row, column) in zip("abc", route, strict=True):
-            rows[row][column] = letter
-    return tuple("".join(row) for row in rows)
+        for letter, cell in zip("abc", route, strict=True):
+            tiles[cell] = ord(letter)
+    return tiles
 
 
 def _at_distance(cell: Cell, steps: int, key: str) -> Cell:
-    """Draw a cell so many steps away."""
-    inside = range(1, SIZE - 1)
+    """Draw a cell that is `steps` steps away."""
+    inside = range(1, APPENDIX_SIDE - 1)
     ring = [
         (row, column)
         for row in inside
@@ -389,17 +388,17 @@ def _at_distance(cell: Cell, steps: int, key: str) -> Cell:
     return sorted(ring)[int.from_bytes(digest, "little") % len(ring)]
 
 
+def _steps(one: Cell, two: Cell) -> int:
+    return abs(one[0] - two[0]) + abs(one[1] - two[1])
+
+
 def _fits(start: Cell, near: list[Cell], far: list[Cell]) -> bool:
-    """Say whether objects drawn leg by leg have all the distances, each nearest object being the only nearest one."""
+    """Return whether objects drawn leg by leg have all the distances, each nearest object being the only nearest."""
     (a1, b1, c1), (a2, b2, c2) = near, far
     if len({start, *near, *far}) < 7:
         return False
-
-    def steps(one: Cell, two: Cell) -> int:
-        return abs(one[0] - two[0]) + abs(one[1] - two[1])
-
-    to_c = {b: min(steps(b, c) for c in (c1, c2)) for b in (b1, b2)}
-    through = [steps(start, a) + min(steps(a, b) + to_c[b] for b in (b1, b2)) for a in (a1, a2)]
-    two = [steps(start, a) + min(steps(a, b) for b in (b1, b2)) for a in (a1, a2)]
-    only = steps(a1, b1) < steps(a1, b2) and steps(b1, c1) < steps(b1, c2)
+    to_c = {b: min(_steps(b, c) for c in (c1, c2)) for b in (b1, b2)}
+    through = [_steps(start, a) + min(_steps(a, b) + to_c[b] for b in (b1, b2)) for a in (a1, a2)]
+    two = [_steps(start, a) + min(_steps(a, b) for b in (b1, b2)) for a in (a1, a2)]
+    only = _steps(a1, b1) < _steps(a1, b2) and _steps(b1, c1) < _steps(b1, c2)
     return only and two == [27, 26] and through == [40, 32]

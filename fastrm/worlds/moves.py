@@ -1,4 +1,4 @@
-"""The four actions, which moves a map allows, and how many steps lead from cell to cell."""
+"""The four actions, the moves that a map allows, and the steps from cell to cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OFFSETS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 """What each action adds to row and column."""
 UP, RIGHT, DOWN, LEFT = range(len(ACTIONS))
 MOST_ACTIONS = 16
-"""Of worlds that are no grids."""
+"""Actions of a world that is not a grid."""
 
 
 def flat_offsets(width: int) -> tuple[int, ...]:
@@ -25,8 +25,14 @@ def flat_offsets(width: int) -> tuple[int, ...]:
     return tuple(row * width + column for row, column in OFFSETS)
 
 
+def cells_where(mask: npt.NDArray[np.bool_]) -> list[Cell]:
+    """Return the marked cells of a map in reading order."""
+    rows, columns = np.nonzero(mask)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
 def passable(tiles: Tiles, fences: Iterable[Fence]) -> npt.NDArray[np.bool_]:
-    """Tell for every ``[row, column, action]`` whether the move leads to another cell."""
+    """Return for every ``[row, column, action]`` whether the move leads to another cell."""
     floor = tiles != ord(WALL)
     moves = np.zeros((*tiles.shape, len(ACTIONS)), dtype=np.bool_)
     moves[1:, :, UP] = floor[:-1]
@@ -41,7 +47,7 @@ def passable(tiles: Tiles, fences: Iterable[Fence]) -> npt.NDArray[np.bool_]:
 
 
 def steps_from(cell: Cell, moves: npt.NDArray[np.bool_], limit: int = -1) -> npt.NDArray[np.int64]:
-    """Return the steps from a cell to every other, -1 where no way leads or it is longer than the limit."""
+    """Return the fewest steps from a cell to every other, -1 where there is no path within the limit."""
     height, width, n_actions = moves.shape
     flat, offsets = moves.reshape(-1, n_actions), flat_offsets(width)
     steps = np.full(height * width, -1)
@@ -56,6 +62,6 @@ def steps_from(cell: Cell, moves: npt.NDArray[np.bool_], limit: int = -1) -> npt
 
 
 def all_in_reach(goals: Iterable[Cell], moves: npt.NDArray[np.bool_]) -> bool:
-    """Say whether ways lead from the centre to all goals."""
+    """Return whether all goals can be reached from the centre."""
     steps = steps_from((len(moves) // 2, len(moves) // 2), moves)
     return all(steps[goal] >= 0 for goal in goals)

@@ -1,20 +1,14 @@
-"""What holds where in a world of tables: read from lists or mappings, by cell or by move.
-
-Worlds of any shape: a table of where every action leads, and what holds where.
+"""Worlds of any shape, as a table of where every action leads and what holds where; and any world by its name or text.
 
 A grid is one such table, with four actions. A `TableWorld` may have 2 to 16, any number of propositions at once, and
-features of its own. Cells are numbered from 0; nothing else is known of them unless a map is given as their layout.
-
-Worlds as text, whether they are maps or tables, and the map that pictures of one show.
-
-Maps by the names people give them: a file, or the recipe of a generated map.
+its own features. Cells are numbered from 0; nothing else is known of them unless a map is given as their layout.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,74 +27,12 @@ from fastrm.worlds.water import WaterWorld
 
 Labels = Sequence[Any] | Mapping[Any, Any]
 """What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
-Fault = Callable[[str], MapError]
-"""Makes an error that names the world."""
-
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
-"""Words of machines, which nothing in a world can be called."""
-
-
-def read_labels(labels: Labels, shape: tuple[int, int], fault: Fault) -> dict[str, Array]:
-    """Return per proposition, in alphabetical order, the cells or moves where it holds; `shape` is [cells, actions]."""
-    if not isinstance(labels, Mapping):
-        if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != shape[0]:
-            raise fault(f"labels: must be one collection of names per cell ({shape[0]}), or a table")
-        labels = dict(_listed(labels, shape[1], fault))
-    by_move = any(isinstance(key, tuple) for key in labels)
-    if by_move and not all(isinstance(key, tuple) for key in labels):
-        one = next(key for key in labels if not isinstance(key, tuple))
-        two = next(key for key in labels if isinstance(key, tuple))
-        raise fault(
-            f"labels: {shown(one)} is a cell and {shown(two)} a cell with an action; name cells everywhere, or pairs "
-            "of cell and action everywhere"
-        )
-    found: dict[str, Array] = {}
-    for key, named in labels.items():
-        place = _place(key, shape if by_move else shape[:1], fault)
-        for name in [named] if isinstance(named, str) else named if isinstance(named, Collection) else [named]:
-            check_name("labels", name, f" at {shown(key)}", "gold", fault)
-            found.setdefault(name, np.zeros(shape if by_move else shape[0], dtype=np.bool_))[place] = True
-    return dict(sorted(found.items()))
-
-
-def check_name(what: str, name: object, where: str, example: str, fault: Fault) -> None:
-    """Refuse what machines cannot read as a name."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise fault(f"{what}: {shown(name)}{where}: must be a name such as {example}")
-    if name in RESERVED:
-        raise fault(f"{what}: {shown(name)}{where}: is a word of machines; choose another name")
-
-
-def _listed(labels: Sequence[Any], n_actions: int, fault: Fault) -> Iterable[tuple[Any, Any]]:
-    """Yield a list of labels as a table; a list in the place of a cell's names has its actions' names."""
-    if not any(isinstance(named, list) for named in labels):
-        yield from enumerate(labels)
-        return
-    for s, row in enumerate(labels):
-        if not isinstance(row, list) or len(row) != n_actions:
-            raise fault(f"labels: cell {s}: must be a list of {n_actions} sets of names, one per action")
-        for a, named in enumerate(row):
-            yield (s, a), named
-
-
-def _place(key: Any, bounds: Sequence[int], fault: Fault) -> Any:
-    """Return where in a table of marks a cell, or a cell and action, is."""
-    numbers = key if isinstance(key, tuple) else (key,)
-    if len(numbers) != len(bounds) or not all(is_below(k, n) for k, n in zip(numbers, bounds, strict=True)):
-        wanted = "a pair of cell and action" if len(bounds) > 1 else "a cell"
-        raise fault(f"labels: {shown(key)}: must be {wanted}, below {' and '.join(map(str, bounds))}")
-    return numbers if len(bounds) > 1 else numbers[0]
-
-
-def is_below(value: object, bound: int) -> bool:
-    """Say whether something is a whole number from 0, below a bound."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < bound)
-
-
+"""Words of machines, which cannot name anything in a world."""
 MOST_CELLS = 10_000_000
-MOST_TOLD = 8
-"""Labels that are named one by one."""
+MOST_SHOWN = 8
+"""Labels that `repr` names one by one."""
 
 
 class TableWorld:
@@ -157,26 +89,27 @@ class TableWorld:
         source: str = "<table>",
     ) -> None:
         self.source = source
-        self.next_s = self._moves(next_s)
+        self.next_s = self._read_moves(next_s)
         self.n_cells, self.n_actions = self.next_s.shape
-        self.marks = read_labels(labels, (self.n_cells, self.n_actions), self._fault)
+        self.marks = self._read_labels(labels)
         self.starts = self.read_starts(start)
         if not isinstance(features or {}, Mapping):
             raise self._fault(f"features={shown(features)}: must be a table of columns, a name for each")
-        self.features = {name: self._feature(name, column) for name, column in (features or {}).items()}
-        self.names = self._names(names)
-        self.layout = self._layout(layout)
+        self.features = {name: self._read_feature(name, column) for name, column in (features or {}).items()}
+        self.names = self._read_names(names)
+        self.layout = self._check_layout(layout)
         for name, marks in self.marks.items():
             if not (marks[self.next_s] if marks.ndim == 1 else marks)[self.within_reach].any():
+                place = tuple(np.argwhere(marks)[0].tolist())
                 raise self._fault(
-                    f"labels: no way leads from the start to {shown(name)} at {shown(_first(marks))}; open one, or "
-                    "remove it"
+                    f"labels: no way leads from the start to {shown(name)} at "
+                    f"{shown(place if len(place) > 1 else place[0])}; open one, or remove it"
                 )
 
     def _fault(self, message: str) -> MapError:
         return MapError(f"{self.source}: {message}")
 
-    def _moves(self, next_s: Any) -> Array:
+    def _read_moves(self, next_s: Any) -> Array:
         try:
             given = np.asarray(next_s)
         except ValueError:
@@ -207,20 +140,62 @@ class TableWorld:
         table.flags.writeable = False
         return table
 
+    def _read_labels(self, labels: Labels) -> dict[str, Array]:
+        """Return for every proposition, in alphabetical order, the cells or moves where it holds."""
+        if not isinstance(labels, Mapping):
+            if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != self.n_cells:
+                raise self._fault(f"labels: must be one collection of names per cell ({self.n_cells}), or a table")
+            labels = self._as_table(labels)
+        by_move = any(isinstance(key, tuple) for key in labels)
+        if by_move and not all(isinstance(key, tuple) for key in labels):
+            one = next(key for key in labels if not isinstance(key, tuple))
+            two = next(key for key in labels if isinstance(key, tuple))
+            raise self._fault(
+                f"labels: {shown(one)} is a cell and {shown(two)} a cell with an action; name cells everywhere, or "
+                "pairs of cell and action everywhere"
+            )
+        bounds = self.next_s.shape if by_move else (self.n_cells,)
+        marks: dict[str, Array] = {}
+        for key, named in labels.items():
+            place = key if isinstance(key, tuple) else (key,)
+            if len(place) != len(bounds) or not all(_is_below(k, n) for k, n in zip(place, bounds, strict=True)):
+                wanted = "a pair of cell and action" if by_move else "a cell"
+                raise self._fault(f"labels: {shown(key)}: must be {wanted}, below {' and '.join(map(str, bounds))}")
+            for name in named if isinstance(named, Collection) and not isinstance(named, str) else [named]:
+                self._check_name("labels", name, f" at {shown(key)}", "gold")
+                marks.setdefault(name, np.zeros(bounds, dtype=np.bool_))[place] = True
+        return dict(sorted(marks.items()))
+
+    def _as_table(self, labels: Sequence[Any]) -> dict[Any, Any]:
+        """Return a list of labels as a table; a list in the place of a cell's names has the names of its actions."""
+        if not any(isinstance(named, list) for named in labels):
+            return dict(enumerate(labels))
+        for s, row in enumerate(labels):
+            if not isinstance(row, list) or len(row) != self.n_actions:
+                raise self._fault(f"labels: cell {s}: must be a list of {self.n_actions} sets of names, one per action")
+        return {(s, a): named for s, row in enumerate(labels) for a, named in enumerate(row)}
+
+    def _check_name(self, what: str, name: object, where: str, example: str) -> None:
+        """Raise MapError unless machines can read a name."""
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise self._fault(f"{what}: {shown(name)}{where}: must be a name such as {example}")
+        if name in RESERVED:
+            raise self._fault(f"{what}: {shown(name)}{where}: is a word of machines; choose another name")
+
     def read_starts(self, start: object) -> Array:
         """Return the numbers of start cells given as to `TableWorld`."""
         if isinstance(start, str) and start == "anywhere":
             return np.arange(self.n_cells, dtype=np.uint32)
         cells: list[Any] = list(start) if isinstance(start, list | tuple | range | np.ndarray) else [start]
         for cell in cells or [None]:
-            if not is_below(cell, self.n_cells):
+            if not _is_below(cell, self.n_cells):
                 raise self._fault(
                     f"start={shown(start)}: must be 'anywhere', or one or several cells 0 to {self.n_cells - 1}"
                 )
         return np.unique(cells).astype(np.uint32)
 
-    def _feature(self, name: str, column: Any) -> Array:
-        check_name("features", name, "", "fuel", self._fault)
+    def _read_feature(self, name: str, column: Any) -> Array:
+        self._check_name("features", name, "", "fuel")
         try:
             given = np.asarray(column)
         except ValueError:  # rows that differ in length
@@ -230,7 +205,7 @@ class TableWorld:
             raise self._fault(f"features: {name}: must be a whole number from 0 per cell ({self.n_cells})")
         return given.astype(np.int32)
 
-    def _names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+    def _read_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
         if names is None:
             return tuple(f"action {a}" for a in range(self.n_actions))
         listed = tuple(names) if isinstance(names, list | tuple) else ()
@@ -238,7 +213,7 @@ class TableWorld:
             raise self._fault(f"names={shown(names)}: must be a list of {self.n_actions} names, one per action")
         return tuple(map(printable, listed))
 
-    def _layout(self, layout: GridMap | None) -> GridMap | None:
+    def _check_layout(self, layout: GridMap | None) -> GridMap | None:
         if layout is None:
             return None
         if not isinstance(layout, GridMap):
@@ -250,7 +225,7 @@ class TableWorld:
 
     @cached_property
     def within_reach(self) -> Array:
-        """Mark the cells, [cells], that episodes can come to."""
+        """For every cell, whether episodes can come to it."""
         seen = np.zeros(self.n_cells, dtype=np.bool_)
         frontier = self.starts
         while frontier.size:
@@ -260,9 +235,8 @@ class TableWorld:
         return seen
 
     def __repr__(self) -> str:
-        told = list(self.marks)[:MOST_TOLD]
-        told += [f"{len(self.marks) - MOST_TOLD} labels more"] if len(self.marks) > MOST_TOLD else []
-        labels = ", ".join(told) or "no labels"
+        names, more = list(self.marks)[:MOST_SHOWN], len(self.marks) - MOST_SHOWN
+        labels = ", ".join(names + [f"{more} labels more"] * (more > 0)) or "no labels"
         return f"<TableWorld {self.source}: {self.n_cells} cells, {self.n_actions} actions, {labels}>"
 
     def __eq__(self, other: object) -> bool:
@@ -277,7 +251,7 @@ class TableWorld:
     def to_json(self) -> str:
         """Return the world as text, which `from_json` reads; worlds that are equal have equal texts."""
         places = {name: np.argwhere(marks).tolist() for name, marks in self.marks.items()}
-        told = {
+        table = {
             "next_s": self.next_s.tolist(),
             "labels": {name: [p if len(p) > 1 else p[0] for p in found] for name, found in places.items()},
             "start": self.starts.tolist(),
@@ -285,22 +259,22 @@ class TableWorld:
             "names": list(self.names),
             "layout": None if self.layout is None else self.layout.render(),
         }
-        return json.dumps(told, separators=(",", ":"))
+        return json.dumps(table, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str, source: str = "<table>") -> TableWorld:
         """Read a world from the text of `to_json`."""
         fault = MapError(f"{source}: TableWorld.save did not write it; of a file of water worlds name one: file:M1")
         try:
-            told = json.loads(text)
+            table = json.loads(text)
         except (ValueError, RecursionError):
             raise fault from None
-        if not isinstance(told, dict) or "next_s" not in told or not isinstance(told.get("labels", {}), dict):
+        if not isinstance(table, dict) or "next_s" not in table or not isinstance(table.get("labels", {}), dict):
             raise fault
-        for name in told:
+        for name in table:
             check_known(name, ("next_s", "labels", "start", "features", "names", "layout"))
         labels: dict[Any, list[str]] = {}
-        for name, places in told.pop("labels", {}).items():
+        for name, places in table.pop("labels", {}).items():
             for place in places if isinstance(places, list) else [places]:
                 numbers = place if isinstance(place, list) else [place]
                 if not all(isinstance(number, int) for number in numbers):
@@ -308,11 +282,11 @@ class TableWorld:
                         f"{source}: labels: {shown(name)} at {shown(place)}: must be a cell, or a cell and an action"
                     )
                 labels.setdefault(tuple(place) if isinstance(place, list) else place, []).append(name)
-        layout = told.pop("layout", None)
+        layout = table.pop("layout", None)
         if layout is not None and not isinstance(layout, str):
             raise MapError(f"{source}: layout={shown(layout)}: must be the text of a map")
         grid = None if layout is None else GridMap.parse(layout, f"{source}: layout")
-        return cls(labels=labels, layout=grid, source=source, **told)
+        return cls(labels=labels, layout=grid, source=source, **table)
 
     def save(self, path: str | Path) -> None:
         """Write the world to a file that `load` reads."""
@@ -329,10 +303,9 @@ class TableWorld:
         return cls.from_json(read_text(path, MapError), printable(str(path)))
 
 
-def _first(marks: Array) -> int | tuple[int, int]:
-    """Return the first marked cell, or move."""
-    place = np.argwhere(marks)[0].tolist()
-    return place[0] if len(place) == 1 else (place[0], place[1])
+def _is_below(value: object, bound: int) -> bool:
+    """Return whether a value is an integer in [0, bound)."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < bound)
 
 
 World = GridMap | TableWorld | WaterWorld

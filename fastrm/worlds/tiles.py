@@ -1,10 +1,7 @@
-"""What may stand on a cell: the letters of maps, known here and nowhere else, and which rows of them are a map.
+"""The text of maps: the letters of tiles, known here and nowhere else, and which rows of them are a map.
 
-Maps with walls between cells, as text of twice the size.
-
-Tiles stand on odd lines and columns; between two tiles ``|`` or ``-`` is a wall and a space is open; corners are ``+``.
-
-::
+A map with fences, which are walls between cells, is written at twice the size. Its tiles are on odd lines and columns;
+between two tiles ``|`` or ``-`` is a fence and a space is open; corners are ``+``::
 
     +-+-+-+
     |A  |a|
@@ -24,14 +21,14 @@ from fastrm.errors import MapError, place, shown
 
 WALL, START, FLOOR = "X", "A", " "
 FLOOR_TOO, WALL_TOO = ".", "#"
-"""Other ways to write floor and wall."""
+"""Alternative letters of floor and wall."""
 
 OBJECT = "[a-zH]"
 """A regular expression for the letter of an object type."""
 OBJECTS = frozenset(string.ascii_lowercase + "H")
 TILES = OBJECTS | {WALL, START, FLOOR, FLOOR_TOO, WALL_TOO}
 AS_USUAL = str.maketrans({FLOOR_TOO: FLOOR, WALL_TOO: WALL})
-"""How other ways to write a tile are read."""
+"""Translates alternative letters."""
 
 TILES_IN_WORDS = "X or # (wall), A (start), space or . (floor), a lower-case letter or H (an object)"
 OBJECT_IN_WORDS = "a lower-case letter (or H)"
@@ -43,7 +40,7 @@ Cell = tuple[int, int]
 
 
 def is_object(text: str) -> bool:
-    """Say whether a text is the letter of an object type.
+    """Return whether a text is the letter of an object type.
 
     >>> is_object("a"), is_object("A"), is_object("ab")
     (True, False, False)
@@ -62,7 +59,7 @@ def split_object(name: str) -> tuple[str, int | None]:
 
 
 class Origin(NamedTuple):
-    """Where in a text the rows of a map stand, for messages."""
+    """Where in a text the rows of a map are, for messages."""
 
     lines: Sequence[int]
     """Line of every row, counted from 0."""
@@ -71,7 +68,7 @@ class Origin(NamedTuple):
 
 
 def check_tiles(rows: Sequence[str], origin: Origin, source: str) -> None:
-    """Refuse rows of tiles that are no map, naming the line and the cure."""
+    """Raise MapError, naming the line and the cure, unless rows of tiles are a map."""
     width, numbers = len(rows[0]), origin.lines
     has_start = False
     for row, number in zip(rows, numbers, strict=True):
@@ -98,17 +95,14 @@ Fence = tuple[Cell, Cell]
 
 
 def is_fenced(line: str) -> bool:
-    """Say whether a map that begins with this line is written this way."""
+    """Return whether a map that begins with this line is written at twice the size."""
     return line.startswith("+")
 
 
 def read_fenced(
     lines: Sequence[str], first: int, last: int, source: str
 ) -> tuple[list[str], list[int], frozenset[Fence]]:
-    """Read lines `first` to `last`.
-
-    Returns rows of tiles with a ring of wall around them, the line that each row was read from, and the fences inside.
-    """
+    """Return the rows of tiles in lines `first` to `last`, a ring of wall added, the line of each, and the fences."""
     width = len(lines[first])
     if width % 2 == 0 or (last - first) % 2:
         raise MapError(
@@ -134,7 +128,7 @@ def read_fenced(
 
 
 def _walls(line: str, offset: int, wall: str, border: Sequence[int], where: str) -> list[int]:
-    """Return which places of a line, every second one from `offset` on, are walls; those on the border must be."""
+    """Return which places of a line, every second one from `offset` on, are closed; those on the border must be."""
     for column in range(1 - offset, len(line), 2) if wall == "-" else ():
         if line[column] != "+":
             raise MapError(f"{where}expected + in column {column + 1}, found {shown(line[column])}")
@@ -159,9 +153,8 @@ def write_fenced(rows: Sequence[str], fences: Iterable[Fence]) -> str:
         marks = ("-" if row in (0, height) or ((row, c), (row + 1, c)) in closed else " " for c in range(1, width + 1))
         lines.append("+" + "".join(f"{mark}+" for mark in marks))
         if row < height:
-            walls = [
-                "|" if c in (0, width) or ((row + 1, c), (row + 1, c + 1)) in closed else " " for c in range(width + 1)
-            ]
-            tiles = rows[row + 1][1:-1]
-            lines.append(walls[0] + "".join(tile + wall for tile, wall in zip(tiles, walls[1:], strict=True)))
+            marks = (
+                "|" if c == width or ((row + 1, c), (row + 1, c + 1)) in closed else " " for c in range(1, width + 1)
+            )
+            lines.append("|" + "".join(tile + mark for tile, mark in zip(rows[row + 1][1:-1], marks, strict=True)))
     return "\n".join(lines) + "\n"

@@ -32,7 +32,7 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
 
     On a large map play is, at any time, nearly always in a small part of it. So pairs are looked at in stretches, and
     only stretches that were reached are; what is less probable than `_NEVER` is dropped. `mass` and `gained` float64
-    [2, n_s * n_cols] and `busy` uint8 [2, stretches] are zeros and left as such, but for what had not ended.
+    [2, n_s * n_cols] and `busy` uint8 [2, stretches] are zeros and left as such, except for what had not ended.
 
     Also returns the mass that had not ended, one that was dropped counting once for every step, the steps that were
     made, the probability of success, and the sum of t P(success at t).

@@ -22,7 +22,7 @@ _0, _1, _4, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(N_ACTIONS), np.uint64
 
 @part
 def is_open(columns, k, left):
-    """Say whether column k is on the agenda: its stage is left, and no stage that must come before it."""
+    """Return whether column k is on the agenda: its stage is left, and no stage that must come before it."""
     stage = columns.stage[k]
     return left >> stage & _1 != _0 and columns.needs[stage] & left == _0
 
@@ -41,7 +41,7 @@ def value_of_leg(q, s, k, strides):
 
 @jit
 def legs_changed(columns, q, strides, cell, leg):
-    """Look at the values of all legs; return whether one changed. `leg` is updated."""
+    """Update `leg` with the values of all legs; return whether one changed."""
     n_k, changed = columns.stage.size, False
     n_last = np.uint64(leg.size // n_k)
     for c in range(n_k + 1):

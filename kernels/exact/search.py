@@ -83,7 +83,7 @@ def reach(tables, mask, u, seen, queue):
 
 @part
 def is_direct(tables, distance, any_end, s, u, a):
-    """Say whether an action is the first of a shortest path to a success (or any end)."""
+    """Return whether an action is the first of a shortest path to a success (or any end)."""
     s_next, u_next, e = step(tables, s, u, a)
     if tables.outcome[e, u] != LIVE:
         return (any_end or tables.outcome[e, u] == SUCCESS) and distance[s, u] == 1

@@ -148,7 +148,7 @@ def excess(tables, reward, gamma, v, bound):
 
 @part
 def _doubled_is_bound(tables, reward, gamma, v, bound):
-    """Say whether twice `bound` fulfils the condition of `excess`; most often the first few pairs tell."""
+    """Return whether twice `bound` fulfils the condition of `excess`; if not, an early pair mostly fails."""
     for s in range(tables.next_s.shape[0]):
         for u in range(tables.n_u):
             for a in range(tables.next_s.shape[1]):

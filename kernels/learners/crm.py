@@ -6,12 +6,12 @@ import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import NOTHING
-from fastrm.kernels.episode import begin_episode, end_episode, narrow_by, packed_move
+from fastrm.kernels.episode import narrow_by, next_episode, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.rows import column_ties, room
-from fastrm.kernels.td import sweep_kept, sweep_ordered, sweep_quiet
+from fastrm.kernels.td import sweep_ordered, sweep_quiet
 
 _0, _1 = np.uint64(0), np.uint64(1)
 
@@ -23,58 +23,65 @@ def own(state, i):
 
 
 @part
-def enter(world, mine):
+def enter(world, lane):
     """Return the local variables of a run; events below `quiet` allow a sweep of whole rows."""
-    me = mine[1][mine[0]]
+    me = lane[1][lane[0]]
     quiet = world.n_quiet if me["narrow"] == NOTHING else _0
     return me["rng0"], me["rng1"], me["s"] * room(world.actions), me["u"], me["t"], me["earned"], me["narrow"], quiet
 
 
 @part
-def leave(world, mine, x):
-    """Put the local variables of a run back."""
-    me = mine[1][mine[0]]
+def leave(world, lane, x):
+    """Write the local variables of a run back to its record."""
+    me = lane[1][lane[0]]
     me["rng0"], me["rng1"], site, me["u"], me["t"], me["earned"], me["narrow"], _ = x
     me["s"] = site // room(world.actions)
 
 
 @part
-def step(world, mine, x):
-    """Make a step of one run; return its local variables."""
-    i, agents, log, q, sweep = mine
-    rng0, rng1, site, u, t, earned, narrow, quiet = x
-    setting, rule, n_cols = world.setting, world.setting.rule, row_width(sweep.width)
-    here = site * n_cols
+def act(world, moves, q, site, column, n_cols, rng0, rng1):
+    """Choose an action by the values of a column, epsilon-greedily, and make the move, which may slip.
+
+    Returns the row of the action in `q`, the new site, the event, and the generator.
+    """
     number, rng0, rng1 = draw(rng0, rng1)
-    a = choose(column_ties(q, here + u, n_cols, world.actions), number, rule.explore_below, world.actions)
-    direction, rng0, rng1 = slide(setting.slip, a, rng0, rng1, world.actions)
-    site, e = packed_move(world.moves, site, direction)
-    fetch_ahead(world, world.moves, site, q, _0, n_cols)
-    v, row, there, paid = u, here + a * n_cols, site * n_cols, e * n_cols
+    ties = column_ties(q, site * n_cols + column, n_cols, world.actions)
+    a = choose(ties, number, world.setting.rule.explore_below, world.actions)
+    direction, rng0, rng1 = slide(world.setting.slip, a, rng0, rng1, world.actions)
+    site_next, e = packed_move(moves, site, direction)
+    fetch_ahead(world, moves, site_next, q, _0, n_cols)
+    return site * n_cols + a * n_cols, site_next, e, rng0, rng1
+
+
+@part
+def step(world, lane, x):
+    """Make one step of a run; return its new local variables."""
+    q, rule, n_cols = lane[3], world.setting.rule, row_width(lane[4].width)
+    rng0, rng1, site, u, t, earned, narrow, quiet = x
+    row, site, e, rng0, rng1 = act(world, world.moves, q, site, u, n_cols, rng0, rng1)
+    v, row_next, row_reward = u, site * n_cols, e * n_cols
     t += _1
-    earned += world.own[paid + v]
+    earned += world.own[row_reward + v]
+    # nearly every step: no machine state changes, so all of them learn at once and the episode goes on
     if e < quiet:
-        sweep_quiet(q, row, there, n_cols, world.reward, paid, world)
+        sweep_quiet(q, row, row_next, n_cols, world.reward, row_reward, world)
         if t != rule.limit:
             return rng0, rng1, site, u, t, earned, narrow, quiet
+    # some state may change, so each learns from its own successor; pruning skips those that cannot be the true one
     else:
-        u = np.uint64(world.delta[paid + v])
-        if narrow == NOTHING:
-            sweep_ordered(q, row, there, n_cols, world.reward, paid, world.delta, world.n_u, world)
-        else:
-            sweep_kept(
-                q, row, there, n_cols, world.reward, paid, world.delta, world.image, narrow * n_cols, world.n_u, world
-            )
-        narrow, quiet = narrow_by(rule.prune, setting.tables.partial, e, world.n_quiet)
+        u = np.uint64(world.delta[row_reward + v])
+        sweep_ordered(
+            q, row, row_next, n_cols, world.reward, row_reward, world.delta, world.image, narrow, world.n_u, world
+        )
+        narrow, quiet = narrow_by(rule.prune, world.setting.tables.partial, e, world.n_quiet)
+    # the next episode begins without a previous event
     if u == world.n_u or t == rule.limit:
-        me = agents[i]
-        end_episode(me, t, earned, setting.tables.outcome[e, v], setting.tasks, log, i)
-        rng0, rng1, site, u, t, earned = begin_episode(me, world, rng0, rng1)
+        rng0, rng1, site, u, t, earned = next_episode(world, lane, e, v, t, earned, rng0, rng1)
         narrow, quiet = NOTHING, world.n_quiet
     return rng0, rng1, site, u, t, earned, narrow, quiet
 
 
 @jit
 def run(setting, state, span):
-    """Go on for a span with every run. `state` is updated."""
+    """Advance all runs by `span`, updating `state` in place."""
     go_on(own, enter, step, leave, flatten(setting), state, span, row_width(state.own.width))

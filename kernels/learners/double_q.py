@@ -5,22 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK
-from fastrm.kernels.lanes import flatten, go_on
-from fastrm.kernels.learners.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.lanes import SIDE_BY_SIDE, flatten, go_on
+from fastrm.kernels.learners.cross_product import bootstraps, choose_action, draw_number, learn, move, resume, row_of
 from fastrm.kernels.learners.qrm import enter, leave, own
 from fastrm.kernels.policy import choose
-from fastrm.kernels.rng import HALF, draw
+from fastrm.kernels.rng import HALF
 from fastrm.kernels.rows import count, row_ties
-from fastrm.kernels.td import td
 
-_0, _1, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(BLOCK)
-_HALFWAY = np.uint64(2**31)
+_0, _1, _HALFWAY = np.uint64(0), np.uint64(1), np.uint64(2**31)
 
 
 @part
 def sum_ties(q, one, two, actions):
-    """Return the mask of the largest sums of values, a value of each table."""
+    """Return the mask of the largest sums of two rows of values, one of each table."""
     best = q[one] + q[two]
     for a in range(_1, count(actions)):
         best = max(best, q[one + np.uint64(a)] + q[two + np.uint64(a)])
@@ -31,25 +28,21 @@ def sum_ties(q, one, two, actions):
 
 
 @part
-def step(world, mine, x):
-    """Make a step of one run; return its local variables."""
-    q, rule, size = mine[3], world.setting.rule, (world.n_u + _1) * world.n_moves
-    rng0, rng1, site, u, column, t, earned = x
-    here = column + site
-    number, rng0, rng1 = draw(rng0, rng1)
-    a = choose(sum_ties(q, here, size + here, world.actions), number, rule.explore_below, world.actions)
-    (rng0, rng1, site, u, column, t, earned), e, paid = move(world, q, a, (rng0, rng1, site, u, column, t, earned))
-    number, rng0, rng1 = draw(rng0, rng1)
-    x = rng0, rng1, site, u, column, t, earned
+def step(world, lane, x):
+    """Make one step of a run; return its new local variables."""
+    q, here, size = lane[3], row_of(x), (world.n_u + _1) * world.n_moves
+    a, x = choose_action(world, sum_ties(q, here, size + here, world.actions), x)
+    x, e, edge = move(world, q, a, x)
+    # one more draw: its upper half decides which table learns, its lower half which of that table's best is judged
+    number, x = draw_number(x)
     learns, judges = (_0, size) if number >> HALF < _HALFWAY else (size, _0)
-    best = choose(row_ties(q, learns + column + site, world.actions), number, _0, world.actions)
-    ahead = q[judges + column + site + best] if bootstraps(world, x) else 0.0
-    place = learns + here + a
-    q[place] = td(q[place], world.reward[paid], ahead, rule.alpha, rule.gamma)
-    return begin_next(world, mine, x, e, paid) if is_over(world, x) else x
+    best = choose(row_ties(q, learns + row_of(x), world.actions), number, _0, world.actions)
+    ahead = q[judges + row_of(x) + best] if bootstraps(world, x) else 0.0
+    learn(world, q, learns + here + a, edge, ahead)
+    return resume(world, lane, x, e, edge)
 
 
 @jit
 def run(setting, state, span):
-    """Go on for a span with every run. `state` is updated."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, _BLOCK)
+    """Advance all runs by `span`, updating `state` in place."""
+    go_on(own, enter, step, leave, flatten(setting), state, span, SIDE_BY_SIDE)

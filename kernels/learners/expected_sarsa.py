@@ -5,40 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import BLOCK
-from fastrm.kernels.lanes import flatten, go_on
-from fastrm.kernels.learners.cross_product import begin_next, bootstraps, is_over, move
+from fastrm.kernels.lanes import SIDE_BY_SIDE, flatten, go_on
+from fastrm.kernels.learners.cross_product import bootstraps, choose_action, learn, move, resume, row_of
 from fastrm.kernels.learners.qrm import enter, leave, own
-from fastrm.kernels.policy import choose
-from fastrm.kernels.rng import draw
 from fastrm.kernels.rows import row_best, row_mean, row_ties
-from fastrm.kernels.td import td
-
-_BLOCK = np.uint64(BLOCK)
 
 
 @part
-def expected(q, there, explore_below, actions):
-    """Return the mean of neighbouring values under an epsilon-greedy choice; tied actions are worth the same."""
+def expected(q, row, explore_below, actions):
+    """Return the mean of a row of values under an epsilon-greedy choice; tied actions are worth the same."""
     epsilon = np.float64(explore_below) / 2.0**32
-    return epsilon * row_mean(q, there, actions) + (1.0 - epsilon) * row_best(q, there, actions)
+    return epsilon * row_mean(q, row, actions) + (1.0 - epsilon) * row_best(q, row, actions)
 
 
 @part
-def step(world, mine, x):
-    """Make a step of one run; return its local variables."""
-    q, rule = mine[3], world.setting.rule
-    rng0, rng1, site, u, column, t, earned = x
-    here = column + site
-    number, rng0, rng1 = draw(rng0, rng1)
-    a = choose(row_ties(q, here, world.actions), number, rule.explore_below, world.actions)
-    x, e, paid = move(world, q, a, (rng0, rng1, site, u, column, t, earned))
-    ahead = expected(q, x[4] + x[2], rule.explore_below, world.actions) if bootstraps(world, x) else 0.0
-    q[here + a] = td(q[here + a], world.reward[paid], ahead, rule.alpha, rule.gamma)
-    return begin_next(world, mine, x, e, paid) if is_over(world, x) else x
+def step(world, lane, x):
+    """Make one step of a run; return its new local variables."""
+    q, here = lane[3], row_of(x)
+    a, x = choose_action(world, row_ties(q, here, world.actions), x)
+    x, e, edge = move(world, q, a, x)
+    # the target is the mean over the next choice, which is drawn only in the next step
+    ahead = expected(q, row_of(x), world.setting.rule.explore_below, world.actions) if bootstraps(world, x) else 0.0
+    learn(world, q, here + a, edge, ahead)
+    return resume(world, lane, x, e, edge)
 
 
 @jit
 def run(setting, state, span):
-    """Go on for a span with every run. `state` is updated."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, _BLOCK)
+    """Advance all runs by `span`, updating `state` in place."""
+    go_on(own, enter, step, leave, flatten(setting), state, span, SIDE_BY_SIDE)

@@ -7,9 +7,7 @@ import numpy as np
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import FORGOTTEN
 from fastrm.kernels.lanes import ALONE, flatten, go_on
-from fastrm.kernels.learners.cross_product import begin_next, bootstraps, enter, is_over, leave, move
-from fastrm.kernels.policy import choose
-from fastrm.kernels.rng import draw
+from fastrm.kernels.learners.cross_product import bootstraps, choose_action, enter, is_over, leave, move, resume, row_of
 from fastrm.kernels.rows import row_best, row_ties
 from fastrm.kernels.td import normal
 
@@ -25,7 +23,10 @@ def own(state, i):
 
 @part
 def correct(q, place, weight, count, newest, change, decay):
-    """Change every value that has a trace, but for the newest, and let the traces fade; return how many are left."""
+    """Correct every value that has a trace, except `newest`, and let the traces fade; return how many are left.
+
+    `q`, `place` and `weight` are updated.
+    """
     kept = _0
     for k in range(count):
         where, share = place[np.uint64(k)], weight[np.uint64(k)]
@@ -38,31 +39,30 @@ def correct(q, place, weight, count, newest, change, decay):
 
 
 @part
-def step(world, mine, x):
-    """Make a step of one run; return its local variables."""
-    q, place, weight, traces, rule = mine[3], mine[4], mine[5], mine[6], world.setting.rule
-    (rng0, rng1, site, u, column, t, earned), count = x
-    here = column + site
-    number, rng0, rng1 = draw(rng0, rng1)
+def step(world, lane, x):
+    """Make one step of a run; return its new local variables."""
+    q, place, weight, traces, rule = lane[3], lane[4], lane[5], lane[6], world.setting.rule
+    walk, count = x
+    here = row_of(walk)
     ties = row_ties(q, here, world.actions)
-    a = choose(ties, number, rule.explore_below, world.actions)
-    if ties >> a & _1 == _0:  # what came before did not lead to what this policy would do
+    a, walk = choose_action(world, ties, walk)
+    # an action that is not greedy cuts the traces: what came before did not lead to what the greedy policy does
+    if ties >> a & _1 == _0:
         count = _0
-    walk, e, paid = move(world, q, a, (rng0, rng1, site, u, column, t, earned))
-    best = row_best(q, walk[4] + walk[2], world.actions) if bootstraps(world, walk) else 0.0
+    walk, e, edge = move(world, q, a, walk)
+    best = row_best(q, row_of(walk), world.actions) if bootstraps(world, walk) else 0.0
+    # the newest value gets the whole correction once, even if an older trace names it too
     old = q[here + a]
-    change = rule.alpha * (world.reward[paid] + rule.gamma * best - old)
+    change = rule.alpha * (world.reward[edge] + rule.gamma * best - old)
     count = correct(q, place, weight, count, here + a, change, traces.decay)
     q[here + a] = normal(old + change)
     if traces.decay >= FORGOTTEN:
         place[count], weight[count] = here + a, traces.decay
         count += _1
-    if is_over(world, walk):
-        return begin_next(world, mine, walk, e, paid), _0
-    return walk, count
+    return resume(world, lane, walk, e, edge), (_0 if is_over(world, walk) else count)
 
 
 @jit
 def run(setting, state, span):
-    """Go on for a span with every run. `state` is updated."""
+    """Advance all runs by `span`, updating `state` in place."""
     go_on(own, enter, step, leave, flatten(setting), state, span, ALONE)

@@ -39,7 +39,7 @@ from fastrm.experiments import read_suite, reference_folder
 from fastrm.experiments.batches import Monitor, log_path, read_monitor, write_monitor
 from fastrm.experiments.execution import write_episodes
 from fastrm.experiments.plan import Plan
-from fastrm.results.stats import ks_distance, permutation_p
+from fastrm.results.stats import permutation_p
 
 from sizes import FULL
 
@@ -110,7 +110,6 @@ def test_permutation_p_values_agree_with_scipy():
     for shift in (0.0, 0.5, 1.5):
         one, two = random.normal(size=60), random.normal(shift, size=8)
         exact = scipy_stats.ks_2samp(one, two, method="exact")
-        assert ks_distance(one, two) == pytest.approx(exact.statistic, abs=1e-12)
         p = permutation_p(one, two)
         assert abs(p - exact.pvalue) < 4 * np.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000) + 1 / 20_000
         assert permutation_p(one, two) == p

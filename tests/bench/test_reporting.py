@@ -1,5 +1,7 @@
 """A report is made once and read back as long as nothing it was made from has changed."""
 
+import contextlib
+import io
 import json
 
 import pytest
@@ -19,42 +21,43 @@ tick = 500
 """
 
 
-@pytest.fixture
-def start(tmp_path, capsys):
+def start(folder):
     """Start the same command; return what it printed and how often a report was made."""
-    toml, made, make = tmp_path / "x.toml", [], reporting._make
-    toml.write_text(TOML)
-
-    def again():
-        made.clear()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reporting, "_make", lambda *words: made.append(1) or make(*words))
-            assert main(["run", str(toml), "--out", str(tmp_path / "x.h5"), "--report"]) == 0
-        return capsys.readouterr().out, len(made)
-
-    return again
+    made, make = [], reporting._make
+    (folder / "x.toml").write_text(TOML)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
+        patch.setattr(reporting, "_make", lambda *words: made.append(1) or make(*words))
+        assert main(["run", str(folder / "x.toml"), "--out", str(folder / "x.h5"), "--report"]) == 0
+    return out.getvalue(), len(made)
 
 
-def test_a_second_start_prints_the_same_and_makes_nothing(start):
-    first, made = start()
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A folder in which the command ran once, and what it said; every test leaves a whole report there."""
+    folder = tmp_path_factory.mktemp("report")
+    return folder, *start(folder)
+
+
+def test_a_second_start_prints_the_same_and_makes_nothing(begun):
+    folder, first, made = begun
     assert made == 1 and "claims.md, report.html in" in first
-    assert start() == (first, 0)
+    assert start(folder) == (first, 0)
 
 
 @pytest.mark.parametrize("change", ["figure", "missing", "garbage", "program", "file"])
-def test_a_report_is_made_again_when_something_changed(change, start, tmp_path, monkeypatch):
-    first, _ = start()
-    folder = tmp_path / "x"
-    kept = folder / "report.json"
+def test_a_report_is_made_again_when_something_changed(change, begun):
+    folder, first, _ = begun
+    report = folder / "x"
+    kept = report / "report.json"
     if change == "figure":
-        (folder / "summary.csv").write_text("something else")
+        (report / "summary.csv").write_text("something else")
     elif change == "missing":
-        (folder / "claims.md").unlink()
+        (report / "claims.md").unlink()
     elif change == "garbage":
         kept.write_text(json.dumps({**json.loads(kept.read_text()), "claims": [{"number": "x"}]}))
     elif change == "program":
         kept.write_text(json.dumps({**json.loads(kept.read_text()), "made_from": "another"}))
     else:
         kept.write_bytes(b"\xff[")
-    assert start() == (first, 1)
-    assert start() == (first, 0)
+    assert start(folder) == (first, 1)
+    assert start(folder) == (first, 0)

@@ -110,8 +110,8 @@ def test_a_frame_has_a_row_per_run(results):
     pytest.importorskip("pandas", reason="needs the extra 'analysis'")
     frame = results.per_run()
     assert len(frame) == results.runs and frame["train_seed"].dtype == np.uint64
-    assert {"run", "setup", "label", "seed", "solved", "steps_to_90", "settled", "area"} <= set(frame)
-    worst = frame[(frame.label == "hrm-num") & (frame.task == "a")].sort_values("settled").index[0]
+    assert {"run", "setup", "method", "seed", "solved", "steps_to_90", "settled", "area"} <= set(frame)
+    worst = frame[(frame.method == "hrm-num") & (frame.task == "a")].sort_values("settled").index[0]
     assert frame.settled[worst] == frame.settled[find_row(results, "worst", method="hrm-num", task="a")]
 
 

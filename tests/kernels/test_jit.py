@@ -8,7 +8,7 @@ SCRIPT = """
 from numba.core.cpu import CPUTargetOptions
 {change}
 import numpy as np
-from fastrm.kernels import distances
+from fastrm.kernels.exact import distances
 rows, distance = np.arange(5), np.zeros(5, np.int32)
 distances.manhattan(rows, rows, rows[:1], rows[:1], distance)
 print(distance.tolist())

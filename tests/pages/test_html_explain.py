@@ -14,8 +14,6 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.kernels.exact import rollout
 from fastrm.pages import explain, explain_page
 
-from browser import Browser, find_browser
-
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\u2028\"'"
 GRID = GridMap.generate("2a2b1c", size=17, seed=5, layout="rooms")
 PROBLEMS = {
@@ -25,14 +23,6 @@ PROBLEMS = {
     "optimal": (GRID, task("{a,b}", kind="potential"), {}),
     "astray": (GridMap.generate("1a1b", size=15, seed=0), task("a-b", kind="numeric", terminal_reward=0), {}),
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if find_browser() is None:
-        pytest.skip("no chromium on this machine; .ci/run installs it")
-    with Browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

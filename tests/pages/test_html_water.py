@@ -3,16 +3,13 @@
 import json
 import re
 
-import pytest
-
 from fastrm import compile, task, train
 from fastrm.pages import explain_water_page
 
-from browser import Browser, find_browser
 from water_specs import close_by
 
 
-def test_the_page_plays_the_learned_and_the_optimal_episode(tmp_path):
+def test_the_page_plays_the_learned_and_the_optimal_episode(tmp_path, request):
     problem = compile(close_by(5), task("d-a"))
     run = train(problem, "crm", steps=30_000)
     page = explain_water_page(problem, run)
@@ -22,15 +19,13 @@ def test_the_page_plays_the_learned_and_the_optimal_episode(tmp_path):
     assert len(best["actions"]) == problem.shortest[0] == len(best["path"]) - 1 and best["outcome"] == 1
     assert tuple(best["path"][0]) == problem.world.agent
     assert len(data["balls"]) == max(len(one["path"]) for one in data["episodes"].values())
-    if find_browser() is None:
-        pytest.skip("no chromium on this machine; .ci/run installs it")
     (tmp_path / "e.html").write_text(page)
-    with Browser() as browser:
-        browser.open(tmp_path / "e.html")
-        assert browser.console == []
-        browser.ask("fastrm.choose('optimal')")
-        browser.ask("[...document.querySelectorAll('.steps tbody tr')].at(-1).click()")
-        assert "machine state success" in browser.ask("document.querySelector('.moment').textContent")
-        assert browser.ask("document.querySelectorAll('.box .ball').length") == 6
-        points = browser.ask("document.querySelector('.swim').getAttribute('points')").split()
-        assert len(points) == problem.shortest[0] + 1
+    browser = request.getfixturevalue("browser")  # the test is skipped from here on where there is none
+    browser.open(tmp_path / "e.html")
+    assert browser.console == []
+    browser.ask("fastrm.choose('optimal')")
+    browser.ask("[...document.querySelectorAll('.steps tbody tr')].at(-1).click()")
+    assert "machine state success" in browser.ask("document.querySelector('.moment').textContent")
+    assert browser.ask("document.querySelectorAll('.box .ball').length") == 6
+    points = browser.ask("document.querySelector('.swim').getAttribute('points')").split()
+    assert len(points) == problem.shortest[0] + 1

@@ -11,16 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from fastrm import ConfigError, LearnerConfig, load
 from fastrm.bench.__main__ import main
 from fastrm.experiments import Method
-from fastrm.plots import (
-    KIND_COLOURS,
-    LEARNER_COLOURS,
-    LIGHTNESS_APART,
-    figures_of,
-    learning_curves,
-    lightness,
-    looks_of,
-    spread,
-)
+from fastrm.plots import figures_of, learning_curves, looks_of
+from fastrm.plots.curves import spread
+from fastrm.plots.palette import KIND_COLOURS, LEARNER_COLOURS, LIGHTNESS_APART, lightness
 
 from made_results import METHODS, make_file, make_plan
 

@@ -6,7 +6,8 @@ from PIL import Image, ImageSequence
 
 from fastrm import ConfigError, GridMap, RewardMachine, compile
 from fastrm.bench.__main__ import main
-from fastrm.plots import HERE_COLOUR, PATH_COLOUR, animation, object_colour, rgb, save_episode
+from fastrm.plots import animation, save_episode
+from fastrm.plots.palette import HERE_COLOUR, PATH_COLOUR, object_colour, rgb
 from fastrm.problems import retrace
 
 CORRIDOR = "XXXXXXXX\nXA a  bX\nX      X\nXXXXXXXX"

@@ -12,7 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fastrm import ConfigError, LearnerConfig, load
 from fastrm.bench.__main__ import main
-from fastrm.plots import KIND_COLOURS, curves_as_text, figures_of, learning_curves
+from fastrm.plots import curves_as_text, figures_of, learning_curves
+from fastrm.plots.palette import KIND_COLOURS
 from fastrm.results.stats import band, censored_percentile
 
 from made_results import make_file, make_plan

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from fastrm import ConfigError, load
-from fastrm.results import Results, stats, stats as intervals
+from fastrm.results import Results, schema, stats, stats as intervals
 from fastrm.results.stats import interval_of, interval_of_mean, maps_of
 
 from made_results import make_file, make_plan
@@ -172,9 +172,9 @@ def test_summaries_say_what_their_intervals_are_over(results):
 
 def test_plateaus_and_settled_scores_are_those_of_the_last_tenth():
     steps, curve = np.arange(1, 21) * 10, np.concatenate([np.linspace(0, 0.5, 10), np.full(8, 0.5), [0.4, 0.6]])
-    assert stats.settled(curve[None], steps).tolist() == pytest.approx([0.5])
-    assert stats.steps_to_plateau(curve[None], steps).tolist() == [100.0]
-    assert np.isnan(stats.steps_to_plateau(np.zeros((1, 20)), steps)).all()
+    assert schema.settled(curve[None], steps).tolist() == pytest.approx([0.5])
+    assert schema.steps_to_plateau(curve[None], steps).tolist() == [100.0]
+    assert np.isnan(schema.steps_to_plateau(np.zeros((1, 20)), steps)).all()
 
 
 def altered(results, random):
@@ -185,7 +185,7 @@ def altered(results, random):
     slope = random.choice([0.2, 1.0, 3.0], results.runs) ** (columns["label"] == b"crm-num")
     ramp = np.minimum(1.0, np.linspace(0.1, 1.2, len(results["step"])) * slope[:, None])
     columns["score"] = (height[:, None] * ramp).astype(np.float32)
-    columns["steps_to_90"] = stats.steps_to(columns["score"], results["step"], 0.9)
+    columns["steps_to_90"] = schema.steps_to(columns["score"], results["step"], 0.9)
     return Results(results.attributes, results.path, columns)
 
 

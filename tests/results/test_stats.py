@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from fastrm import ConfigError, load
-from fastrm.results import stats, to_csv, to_latex
+from fastrm.results import schema, stats, to_csv, to_latex
 
 from made_results import make_file, make_plan
 
@@ -48,10 +48,10 @@ def test_holm_passes_over_missing_p_values_and_refuses_what_is_none():
 
 def test_thresholds_and_areas_by_hand():
     curves = np.array([[np.nan, 0.5, 0.9], [0.0, 0.1, 0.2]])
-    assert stats.steps_to(curves, np.array([10, 20, 30]), 0.5).tolist()[0] == 20.0
-    assert np.isnan(stats.steps_to(curves, np.array([10, 20, 30]), 0.5)[1])
-    assert stats.area(curves, np.arange(1, 4)) == pytest.approx([1.4 / 3, 0.1])
-    assert np.isnan(stats.steps_to(np.empty((2, 0)), np.empty(0), 0.5)).all()
+    assert schema.steps_to(curves, np.array([10, 20, 30]), 0.5).tolist()[0] == 20.0
+    assert np.isnan(schema.steps_to(curves, np.array([10, 20, 30]), 0.5)[1])
+    assert schema.area(curves, np.arange(1, 4)) == pytest.approx([1.4 / 3, 0.1])
+    assert np.isnan(schema.steps_to(np.empty((2, 0)), np.empty(0), 0.5)).all()
 
 
 def make(tmp_path, **kinds):
@@ -97,6 +97,31 @@ def test_bad_comparisons_are_refused(tmp_path):
     for wrong in ("steps_to_", "steps_to_200", "steps_to_1.5", "steps_to_x", 3):
         with pytest.raises(ConfigError, match="no number"):
             results.per_run_values(wrong)
+
+
+def test_a_row_of_the_schema_is_a_word_of_results(tmp_path):
+    results = make(tmp_path, crm_num={"found": False})
+    for value in schema.VALUES:
+        if value.per == "run" and not value.dtype.startswith("S"):
+            assert results.per_run_values(value.name).shape == (results.runs,)
+        if value.better:
+            assert results.compare("crm-num", "qrm-num", value.name).value == value.name
+        for _, column in value.summary:
+            assert any(name.startswith(column) for name in stats.SUMMARY)
+    assert results.compare("crm-num", "qrm-num", "solved").difference == -1.0
+    with pytest.raises(ConfigError, match="no number 'shortest'; there are settled"):  # the same for every method
+        results.compare("crm-num", "qrm-num", "shortest")
+
+
+def test_methods_are_called_methods_outside_files(tmp_path):
+    results = make(tmp_path)
+    for names in (results.coordinates, results.per_run(), results.to_pandas(), results.summary()[0]):
+        assert "method" in names and "label" not in names
+    assert "label" in results.to_xarray().coords
+    assert results["method"].tolist() == results["label"].tolist()
+    assert results.select(label="crm-num").runs == results.select(method="crm-num").runs
+    with pytest.raises(ConfigError, match="there are setup, grid, task, algo, kind, shaping, method, seed"):
+        results.select(colour="red")
 
 
 def test_runs_without_scores_are_not_compared(tmp_path):

@@ -1,4 +1,4 @@
-"""How machines are written: expressions, and the text formats of whole machines. Nothing is ever executed."""
+"""How machines are written: expressions, and text formats of whole machines. Nothing is executed."""
 
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft, Edge, describe
 from fastrm.machines.language.expressions import (

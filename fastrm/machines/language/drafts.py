@@ -1,12 +1,9 @@
-"""Agendas: what is left to do, in any order that the task allows, and the machines that watch them.
+"""Machines as written, before they are checked, and agendas: what is left to do, in any order that the task allows.
 
-A reward machine as it was written down, before anything about it has been checked.
-
-Agendas as statements of machines: one line that stands for a state and edges for everything that may be left.
-
-A state with an agenda becomes as many states as there are sets of stages that can be left. The state keeps its own name
-while everything is left; the others are called after what is done: ``u0_a``, ``u0_ab``. All its other edges hold in
-each of them, and lead back to where they came from if they led back to the state.
+In a machine an agenda is one line for a state and edges for everything that may be left. A state with an agenda becomes
+as many states as there are sets of stages that can be left. It keeps its name while everything is left; the others are
+called after what is done: ``u0_a``, ``u0_ab``. All its other edges hold in each of them, and lead back to where they
+came from if they led back to the state.
 """
 
 from __future__ import annotations
@@ -91,7 +88,7 @@ class Agenda:
         """
         ways: dict[int, dict[str, int]] = {}
         todo = [self.everything]
-        for left in todo:  # grows on the way
+        for left in todo:  # grows in the loop
             if left in ways:
                 continue
             if len(ways) == most:
@@ -101,9 +98,9 @@ class Agenda:
         return ways
 
     def statements(self) -> list[list[str]] | None:
-        """Return what ``agenda`` statements say it, one after the other: parts in any order, each visits in turn.
+        """Return the words of equivalent ``agenda`` statements, one after the other; None where parts nest deeper.
 
-        None where parts are nested deeper.
+        The parts of a statement are in any order, each of them visits in turn.
 
         >>> Agenda.in_turn([Agenda.any_order(map(Agenda.visit, "ab")), Agenda.visit("c")]).statements()
         [['a', 'b'], ['c']]
@@ -196,7 +193,7 @@ class AgendaEdge:
 
 
 class Listed(NamedTuple):
-    """All states and edges of a machine, or none but its agenda where they are too many."""
+    """All states and edges of a machine, or only its agenda where they are too many."""
 
     states: tuple[str, ...]
     edges: tuple[Edge, ...]
@@ -206,7 +203,7 @@ class Listed(NamedTuple):
 def expand(
     start: str, states: Sequence[str], edges: Sequence[Edge | AgendaEdge], success: Sequence[str]
 ) -> Listed:  # fmt: skip
-    """List the states and edges that agendas stand for.
+    """Replace agendas by states and edges.
 
     Raises
     ------
@@ -225,29 +222,27 @@ def expand(
         return _unlisted(start, plain, agendas, success)
     all_states, all_edges = list[str](), list[Edge]()
     for state in states:
-        mine = [edge for edge in plain if edge.source == state]
+        leaving = [edge for edge in plain if edge.source == state]
         if state not in agendas:
             all_states.append(state)
-            all_edges += mine
+            all_edges += leaving
             continue
         names = _names(agendas[state], sets[state] or {}, {*states, *success})
         all_states += names.values()
         for left, ways in (sets[state] or {}).items():
-            all_edges += _edges_of(agendas[state], names, left, ways, mine)
+            all_edges += _edges_of(agendas[state], names, left, ways, leaving)
     return Listed(tuple(all_states), tuple(all_edges))
 
 
 def _edges_of(
     edge: AgendaEdge, names: dict[int, str], left: int, ways: dict[str, int], others: list[Edge]
 ) -> list[Edge]:  # fmt: skip
-    """Return the edges of one of the states that an agenda stands for."""
-    here = names[left]
-    found = [
-        Edge(here, names[rest], Proposition(letter), Number(0.0), edge.line)
-        if rest
-        else Edge(here, edge.target, Proposition(letter), edge.reward, edge.line)
-        for letter, rest in ways.items()
-    ]
+    """Return the edges of one of the states of an agenda."""
+    here, end = names[left], (edge.target, edge.reward)
+    found = []
+    for letter, rest in ways.items():
+        target, reward = (names[rest], Number(0.0)) if rest else end
+        found.append(Edge(here, target, Proposition(letter), reward, edge.line))
     found += [replace(e, source=here, target=here if e.target == e.source else e.target) for e in others]
     if not any(isinstance(other.guard, Otherwise) for other in others):
         found.append(Edge(here, here, Otherwise(), Number(0.0), edge.line))

@@ -1,13 +1,10 @@
-"""Guards and rewards as trees: what they are made of, what they are worth, and how they are written.
+"""Guards and rewards as trees: their nodes, their values, and their text.
 
-A bare name is a proposition: the object type standing on the cell after the move. The functions are `min` and `max` of
-numbers and the features of `FEATURES`, one row each. The k-th object of type x in reading order is named like a type of
-its own: x1, x2, ...
+A bare name is a proposition: the object type on the cell after the move. The functions are `min` and `max` of numbers
+and the features of `FEATURES`, one row each. The k-th object of type x in reading order has a name like a type: x1, ...
 
-Numbers and rewards as they are written: rationals, where floats hold only what is nearest.
-
-0.1 is one tenth, and 0.1 * 3 is 0.3. The float of a single number, or of arithmetic on whole numbers, prints as it was
-written; any other reward is evaluated again by `evaluate_exactly`.
+Exact tools need rewards as written, in rationals: 0.1 is one tenth, and 0.1 * 3 is 0.3. The float of a single number,
+or of arithmetic on whole numbers, prints as it was written; `evaluate_exactly` evaluates any other reward again.
 """
 
 from __future__ import annotations
@@ -73,7 +70,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """An object of this type stands on the cell after the move."""
+    """An object of this type is on the cell after the move."""
 
     name: str
 
@@ -124,7 +121,7 @@ Guard = Expression | Otherwise
 
 
 def is_truth(node: Expression) -> bool:
-    """Say whether an expression is a truth value (else it is a number)."""
+    """Return whether an expression is a truth value (else it is a number)."""
     match node:
         case Truth() | Proposition():
             return True
@@ -150,11 +147,6 @@ def leaves(node: Guard) -> Iterator[Proposition | Feature]:
         case Chain(_, operands):
             for operand in operands:
                 yield from leaves(operand)
-
-
-def is_constant(node: Expression) -> bool:
-    """Say whether an expression reads nothing from the map."""
-    return next(leaves(node), None) is None
 
 
 def evaluate(node: Expression, columns: Mapping[Proposition | Feature, Any]) -> Any:
@@ -186,7 +178,7 @@ def evaluate(node: Expression, columns: Mapping[Proposition | Feature, Any]) -> 
 
 def constant(node: Expression) -> float | None:
     """Return the value of a constant reward, None for one that reads the map."""
-    return float(evaluate(node, {})) if is_constant(node) else None
+    return float(evaluate(node, {})) if next(leaves(node), None) is None else None
 
 
 _LEVEL = {"|": 1, "&": 2, "!": 3, **dict.fromkeys(COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6}
@@ -264,7 +256,7 @@ def evaluate_exactly(node: Expression, features: Mapping[Feature, int]) -> Fract
 
 
 def may_round(node: Expression) -> bool:
-    """Say whether a reward may differ from what its float is written as: arithmetic, but on whole numbers.
+    """Return whether a reward may differ from what its float prints as: arithmetic, except on whole numbers.
 
     >>> may_round(Number(0.1)), may_round(Unary("-", Feature("d", "a"))), may_round(Binary("/", Number(1), Number(3)))
     (False, False, True)

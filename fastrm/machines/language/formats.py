@@ -1,6 +1,6 @@
-"""The ``.rm`` format: one statement a line, ``#`` starts a comment.
+"""Text formats of reward machines: our ``.rm`` files and those of the reference, distinguished by content.
 
-::
+A ``.rm`` file has one statement a line; ``#`` starts a comment::
 
     name    gold
     states  u0 u1            # optional: the order of the states; by default that of appearance
@@ -17,11 +17,9 @@
     u1 -> u1    otherwise          reward -d(b)
 
 An edge without ``reward`` pays 0. ``u0 -> u1 agenda a b-c d`` leaves u0 when a, c after b, and d were read, in any
-order: it stands for a state and edges for everything that may be left of them.
+order; `drafts` replaces it by a state and edges for everything that may be left of them.
 
-Reader for the text format of the reference implementation (Toro Icarte et al., JAIR 2022).
-
-::
+A file of the reference implementation (Toro Icarte et al., JAIR 2022) looks like this::
 
     0 # initial state
     [2] # terminal state
@@ -29,8 +27,6 @@ Reader for the text format of the reference implementation (Toro Icarte et al., 
 
 The reference hands each line to the Python interpreter; here every line must match one pattern, so a file can carry
 no code. Such machines are scored by the rewards they pay.
-
-Text formats of reward machines, told apart by content: our own and the reference implementation's.
 """
 
 from __future__ import annotations
@@ -47,6 +43,7 @@ from fastrm.textfile import decode_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
+_POSITIVE = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 # Quantifiers that cannot give back: a line takes time in proportion to its length, however many blanks it holds.
 _OWN_EDGE = re.compile(
     r"((?:(?!->)\S)+)\s*->\s*(\S+)\s+(?:(?P<when>when\b)|(?P<agenda>agenda(?=\s|$))|otherwise(?=\s|$))"
@@ -108,12 +105,11 @@ def _read_own_edge(statement: Statement) -> Edge | AgendaEdge:
     for group in (1, 2):
         _check_state(head[group], head.start(group))
     edge = f"edge {head[1]} -> {head[2]}"
-    if head["agenda"]:
-        agenda = _read_agenda(line, head.end(), guard_end)
-        reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end())
-        return AgendaEdge(head[1], head[2], agenda, reward, statement.number)
+    agenda = _read_agenda(line, head.end(), guard_end) if head["agenda"] else None
     guard = parse_guard(line[head.end() : guard_end], edge, head.end()) if head["when"] else Otherwise()
     reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end())
+    if agenda is not None:
+        return AgendaEdge(head[1], head[2], agenda, reward, statement.number)
     return Edge(head[1], head[2], guard, reward, statement.number)
 
 
@@ -167,18 +163,13 @@ def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
     for i, (word, where) in enumerate(words):
         if keyword == "score" and word not in ("task", "own"):
             raise fault(f"score {word[:40]!r} is unknown; expected task or own", where)
-        if keyword == "potential":
-            _check_positive(word, where)
+        if keyword == "potential" and not (_POSITIVE.fullmatch(word) and 0 < float(word) <= 1e100):
+            raise fault(f"potential {word[:40]!r}: must be a number above 0 and at most 1e100", where)
         if keyword in ("states", "start", "success", "failure"):
             _check_state(word, where)
             if word in dict(words[:i]):
                 raise fault(f"{shown(keyword)} names a state twice", where)
     fields[keyword] = [word for word, _ in words]
-
-
-def _check_positive(word: str, where: int) -> None:
-    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", word) or not 0 < float(word) <= 1e100:
-        raise fault(f"potential {word[:40]!r}: must be a number above 0 and at most 1e100", where)
 
 
 def _check_state(word: str, where: int) -> None:
@@ -190,7 +181,8 @@ def write_machine(draft: Draft) -> str:
     """Write a machine as ``.rm`` text; reading it gives an equal machine."""
     lines = [f"name    {draft.name}"] if draft.name else []
     lines += [f"states  {' '.join(draft.states)}", f"start   {draft.start}"]
-    lines += [f"{word} {' '.join(names)}" for word, names in _terminal_lines(draft) if names]
+    terminals = {"success": draft.success, "failure": draft.failure}
+    lines += [f"{word} {' '.join(names)}" for word, names in terminals.items() if names]
     if draft.score != "task":
         lines.append(f"score   {draft.score}")
     if draft.potential:
@@ -210,10 +202,6 @@ def write_machine(draft: Draft) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _terminal_lines(draft: Draft) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return ("success", draft.success), ("failure", draft.failure)
-
-
 _START = re.compile(r"[0-9]{1,9}")
 _TERMINALS = re.compile(r"\[\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)?\s*,?\s*\]", re.ASCII)
 _CONSTANTS = {"True": Truth(True), "False": Truth(False)}
@@ -227,7 +215,7 @@ _REFERENCE_EDGE = re.compile(
 
 
 def _is_reference(text: str) -> bool:
-    """Say whether the text is in this format: its first statement is a bare state number, or a list or tuple."""
+    """Return whether the first statement is a bare state number, a list or a tuple, as in files of the reference."""
     first = next(statements(text), None)
     return first is not None and (bool(_match_whole(_START, first)) or first.text[first.place] in "[(")
 
@@ -293,7 +281,7 @@ MAX_LINE = 10_000
 
 
 def read(text: str, source: str) -> Draft:
-    """Read a machine in whichever format the text is written, told apart by its content."""
+    """Read a machine in either format."""
     if "\0" in text:
         decode_text(b"\0", source, MachineError)
     if len(text) > MAX_TEXT:
@@ -305,6 +293,4 @@ def read(text: str, source: str) -> Draft:
             raise MachineError(f"{source}:{number}: longer than {MAX_LINE} characters; give one statement a line")
     if sum(1 for _ in statements(text)) > MAX_STATEMENTS:
         raise MachineError(f"{source}: more than {MAX_STATEMENTS} statements; split the task into smaller machines")
-    if _is_reference(text):
-        return read_reference(text, source)
-    return read_own(text, source)
+    return read_reference(text, source) if _is_reference(text) else read_own(text, source)

@@ -1,11 +1,9 @@
-"""Texts cut into tokens that know their place, so that every message can name a column.
+"""Tokens that know their place, so that every message can name a column, and the language of guards and rewards.
 
-Guards, rewards, tasks and formulas are read by recursive descent over such tokens; files are first cut into statements.
+Guards, rewards, tasks and formulas are read by recursive descent over tokens; files are first cut into statements.
 Places count characters from 0, columns from 1; a tab is one character.
 
-The small language of guards and rewards, read into expressions.
-
-One grammar serves both; a guard must come out as a truth value, a reward as a number::
+Guards and rewards have one grammar; a guard must be a truth value, a reward a number::
 
     or      = and { "|" and }
     and     = not { "&" not }
@@ -25,6 +23,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from fastrm.errors import MachineError, did_you_mean, shown
@@ -49,7 +48,7 @@ from fastrm.worlds import RESERVED
 
 
 class Statement(NamedTuple):
-    """A line of a file that says something."""
+    """A line of a file that is not blank."""
 
     number: int
     """Which line it is, from 1."""
@@ -66,9 +65,9 @@ def statements(text: str) -> Iterator[Statement]:
     [Statement(number=2, text='  start u0', place=2)]
     """
     for number, line in enumerate(text.split("\n"), start=1):
-        said = line.split("#", 1)[0].rstrip()
-        if said:
-            yield Statement(number, said, len(said) - len(said.lstrip()))
+        statement = line.split("#", 1)[0].rstrip()
+        if statement:
+            yield Statement(number, statement, len(statement) - len(statement.lstrip()))
 
 
 def fault(message: str, place: int, what: str = "") -> MachineError:
@@ -81,7 +80,7 @@ def fault(message: str, place: int, what: str = "") -> MachineError:
 
 
 class Token(NamedTuple):
-    """A word, a number or a sign, and where it stands."""
+    """A word, a number or a sign, and its place."""
 
     kind: str
     """The group of the pattern that matched it."""
@@ -105,7 +104,7 @@ class Tokens:
     offset : int
         Where in its line the text begins.
     known : str
-        What there is, said wherever something else was found.
+        What there is, for messages about something else.
     """
 
     def __init__(
@@ -158,7 +157,7 @@ class Tokens:
         self.depth -= 1
 
     def missing(self, wanted: str) -> MachineError:
-        """Return the error that something else than the next token should stand here."""
+        """Return the error that something else was expected than the next token."""
         found = repr(self.peek()[:40]) if self.peek() else "the end"
         return self.error(f"expected {wanted}, found {found}{self.known}")
 
@@ -259,18 +258,16 @@ class _Parser(Tokens):
         return Binary(sign, self.typed("number", *left), self.typed("number", *right))
 
     def arithmetic(self, *signs: str) -> Expression:
-        first, node = self.place(), self.operand(signs)
+        operand = partial(self.arithmetic, "*", "/") if "+" in signs else self.minus
+        first, node = self.place(), operand()
         while self.peek() in signs:
             self.operators += 1
             if self.operators > MAX_OPERATORS:
                 raise self.error(f"an expression with more than {MAX_OPERATORS} operators; split it up")
             sign, place = self.take(), self.place()
-            right = self.operand(signs)
+            right = operand()
             node = Binary(sign, self.typed("number", first, node), self.typed("number", place, right))
         return node
-
-    def operand(self, signs: tuple[str, ...]) -> Expression:
-        return self.arithmetic("*", "/") if "+" in signs else self.minus()
 
     def minus(self) -> Expression:
         place = self.place()
@@ -305,9 +302,9 @@ class _Parser(Tokens):
 
     def call(self, function: str, place: int) -> Expression:
         if function in FOLDS:
+            operands: list[Expression] = []
             with self.deeper(place):
-                operands = [self.typed("number", self.place(), self.chain("|"))]
-                while self.accept(","):
+                while not operands or self.accept(","):
                     operands.append(self.typed("number", self.place(), self.chain("|")))
             self.expect(")")
             return Chain(function, tuple(operands))
