@@ -99,6 +99,8 @@ REFUSED = [
     (lambda w: fastrm.compile(w, fastrm.task("a"), slip=0.1), "metric, slip: are for maps"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), start=(3, 4)), "start, gamma: are for maps"),
     (lambda w: fastrm.compile(w, fastrm.task("a"), gamma=0.5), "start, gamma: are for maps"),
+    (lambda w: fastrm.compile(w, fastrm.task("{a,b,c,d,e,f,g,h,i,j,k}")),
+     "more than 1024 machine states is learned on maps, and <water seed 1> is a water world; take fewer stages"),
     (lambda w: fastrm.compile(w, []), "no machine to compile"),
     (lambda w: fastrm.compile(w, "a-b"), "must be a RewardMachine"),
     (lambda w: fastrm.compile(w, fastrm.task("a")).walk([5]), "must be whole numbers from 0 to 4"),
