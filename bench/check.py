@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, printable
-from fastrm.problems import WaterProblem
-from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
+from fastrm.problems import Problem, TabularProblem, unsupported
+from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 from .console import FAILED, add_json, encodable, new_console, print_json
 from .inputs import (
@@ -23,15 +24,13 @@ from .inputs import (
     learned_facts,
     print_learned,
 )
-from .water_world import check_water
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from fastrm.exact import Check, Guarantee, Solution
+    from fastrm.exact import Check, TabularSolution
     from fastrm.learners import HrmFixedPoint, Run
-    from fastrm.problems import Problem
 
 _log = logging.getLogger("fastrm.bench")
 MAX_DRAWN = 80
@@ -55,31 +54,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check and print."""
-    from fastrm.exact import check, check_gamma
-    from fastrm.learners import hrm_fixed_point
+    from fastrm.exact import check_gamma
 
-    gamma = arguments.gamma
-    check_gamma(gamma)
+    from . import water_world  # noqa: F401 - it adds a row to `report`
+
+    check_gamma(arguments.gamma)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem = compiled(arguments)
         _log.info("compiled %r", problem)
         run = learned(problem, arguments) if arguments.learn else None
-        if isinstance(problem, WaterProblem):
-            return check_water(problem, arguments, run)
-        if problem.slip:
-            return _report_slip(problem, run, arguments)
-        report, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
-    _log.info("decided: %s", report.guarantee.verdict)
+        return report(problem, run, arguments, caught)
+
+
+@by_kind
+def report(problem: Problem, run: Run | None, arguments: argparse.Namespace, caught: Sequence[Any]) -> int:
+    """Print what is known about a problem; return the exit code. `caught` are warnings, which may still grow."""
+    raise unsupported(problem)
+
+
+@add_row(report, TabularProblem)
+def report_on_tables(
+    problem: TabularProblem, run: Run | None, arguments: argparse.Namespace, caught: Sequence[Any]
+) -> int:
+    """Print verdict, thresholds and witness on a map or a table."""
+    from fastrm.exact import check
+    from fastrm.learners import hrm_fixed_point
+
+    if problem.slip:
+        return _report_slip(problem, run, arguments)
+    gamma = arguments.gamma
+    found, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
+    _log.info("decided: %s", found.guarantee.verdict)
     messages = [str(warning.message) for warning in caught]
     if arguments.json:
-        print_json(as_dict(report, hrm, messages) | learned_facts(run))
+        print_json(as_dict(found, hrm, messages) | learned_facts(run))
     else:
-        print_check(report, hrm, messages, run)
-    return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
+        print_check(found, hrm, messages, run)
+    return FAILED if arguments.fail and found.guarantee.verdict != "shortest" else 0
 
 
-def as_dict(report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
+def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
     """Return everything that is known, for programs."""
     verdict = report.guarantee
     problem, witness = verdict.solution.problem, verdict.witness
@@ -115,14 +130,14 @@ def as_dict(report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[
     return table | {"warnings": messages}
 
 
-def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespace) -> int:
+def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.Namespace) -> int:
     """Tell what can be expected where moves slip, and no path is certain."""
     from fastrm.exact import solve
 
     if arguments.fail:
         raise ConfigError("--fail is about certain paths, and moves slip; leave out --fail or --slip")
     best = solve(problem, arguments.gamma)
-    value = float(best.value[problem.tables.starts, best.first_u].mean())
+    value = best.start_value
     facts = {
         "value": value, "success_probability": best.success_probability(horizon=1000),
         "expected_length": best.expected_length(), "optimal_arps": best.arps(),
@@ -140,7 +155,7 @@ def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespac
     return 0
 
 
-def _print_starts(console: Console, solution: Solution, worst: object) -> None:
+def _print_starts(console: Console, solution: TabularSolution, worst: object) -> None:
     """Tell of every start, or of many in the mean, and of which one all else is told."""
     cells = solution.problem.starts
     if len(cells) == 1:
@@ -153,9 +168,7 @@ def _print_starts(console: Console, solution: Solution, worst: object) -> None:
     console.print(f"  the verdict is that of the start {worst}:")
 
 
-def print_check(
-    report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None
-) -> None:
+def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None) -> None:
     """Print the report."""
     from rich.markup import escape
 
@@ -173,7 +186,7 @@ def print_check(
     if hrm is not None:
         _print_thresholds(console, report, hrm)
     print_learned(console, run)
-    grid = layout_of(verdict.solution.problem.terrain.world)
+    grid = verdict.solution.problem.layout
     if witness.leaves_at is not None:
         row, column = witness.leaves_at if grid else (witness.leaves_at, None)
         where = f"row {row}, column {column}" if grid else f"cell {row}"
@@ -190,7 +203,7 @@ def print_check(
         console.print(f"  (a map of {grid.size[0]} x {grid.size[1]} is not drawn)")
 
 
-def _print_thresholds(console: Console, report: Check[Guarantee], hrm: HrmFixedPoint) -> None:
+def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> None:
     verdict = report.guarantee
     console.print(f"  terminal reward  above {verdict.critical_reward:.8g} every optimal path is a shortest one")
     if verdict.critical_step_reward is not None:
@@ -208,7 +221,7 @@ def _trail(path: Sequence[object]) -> str:
     return " ".join(map(str, path[:40])) + (" ..." if len(path) > 40 else "")
 
 
-def draw_witness(grid: GridMap, report: Check[Guarantee], marks: str = MARKS) -> Text:
+def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
     """Draw the map with the path of the optimal policy, its loop, and where it leaves the shortest routes."""
     from rich.text import Text
 

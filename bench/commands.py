@@ -135,14 +135,6 @@ COMMANDS = {
         "measure steps per second of every kernel, beside C and plain Python",
         (("speed", "under two minutes"), ("speed --out speed.json", "also write the figures")),
     ),
-    "water": Command(
-        _COMPARE,
-        "run a study on Water world, or tell what its runs show",
-        (
-            ("water bench/suites/water.toml --out runs.csv", "run the study, about ten minutes"),
-            ("water runs.csv", "its findings, as tables in Markdown"),
-        ),
-    ),
 }
 
 

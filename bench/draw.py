@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
-from fastrm.problems import WaterProblem
-from fastrm.worlds import WaterWorld, check_layout_of
 
 from .console import print_path, writing
 from .inputs import add_episodes, add_gamma, add_learning, add_settings, compiled, learned, read_machine, read_map
-from .water_world import draw_on_water
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,24 +95,16 @@ def _draw_machine(arguments: argparse.Namespace, form: str) -> None:
 
 
 def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
-    from fastrm.plots import draw_learning, draw_maps, draw_water, save_episode
+    from fastrm.plots import draw_learning, draw_world, save_episode
 
     if form in ("dot", "mmd"):
         raise ConfigError(f"--out {arguments.out}: {form} is for machines; a map is drawn as png, pdf or svg")
     if not arguments.learn:
-        world = read_map(arguments)
-        if isinstance(world, WaterWorld):
-            _save(draw_water(world, width=arguments.width), arguments)
-        else:
-            _save(draw_maps([(Path(arguments.map).stem, check_layout_of(world))], arguments.width), arguments)
+        _save(draw_world(read_map(arguments), Path(arguments.map).stem, arguments.width), arguments)
         return
     problem = compiled(arguments)
-    if isinstance(problem, WaterProblem):
-        if (figure := draw_on_water(problem, arguments, form)) is not None:
-            _save(figure, arguments)
-        return
-    trained = learned(problem, arguments)
+    run = learned(problem, arguments)
     if form == "gif":
-        save_episode(problem, trained.greedy_path, arguments.out, actions=trained.path_actions(problem))
+        save_episode(problem, run.greedy_path, arguments.out, actions=run.path_actions(problem))
     else:
-        _save(draw_learning(problem, trained, width=arguments.width), arguments)
+        _save(draw_learning(problem, run, width=arguments.width), arguments)

@@ -9,7 +9,6 @@ from pathlib import Path
 from fastrm.checks import check_choice
 from fastrm.errors import ConfigError
 from fastrm.learners import registry
-from fastrm.problems import WaterProblem
 
 from .console import print_path, writing
 from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
@@ -27,17 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the page."""
     from fastrm.learners import check_acts_by_state
-    from fastrm.pages import explain_page, explain_water_page
+    from fastrm.pages import explain_page
 
     check_name(arguments.out)
     problem = compiled(arguments)
-    if isinstance(problem, WaterProblem):
-        run = learned(problem, arguments) if arguments.learn else None
-        made = explain_water_page(problem, run, gamma=arguments.gamma, command=_command(arguments))
-        write_page(arguments.out, made)
-        return 0
     if arguments.learn:
-        check_choice("--learn", arguments.learn, registry.names())
+        check_choice("--learn", arguments.learn, registry.names(problem.kind))
         check_acts_by_state(arguments.learn)
     run = learned(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastrm.errors import printable
+from fastrm.errors import ConfigError, printable
 
 from .console import add_file, add_json, load_results, print_json, say, state_of
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "a result file, such as that of suite beyond")
     parser.add_argument("--by-task", action="store_true", help="a row per task, instead of all tasks together")
     parser.add_argument("--no-exact", action="store_true", help="leave out the exact verdicts, which take a while")
+    parser.add_argument("--figure", metavar="FILE", type=Path, help="also draw the differences, as .png, .pdf or .svg")
     add_json(parser)
 
 
@@ -28,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     results = load_results(arguments.file)
     if not results.complete:
         say(f"{state_of(results)}; told from the runs that are there")
+    if arguments.figure is not None:
+        _draw(results, arguments.figure)
     if arguments.json:
         print_json(as_dict(results, by_task=arguments.by_task, exact=not arguments.no_exact))
         return 0
@@ -37,15 +41,35 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _draw(results: Results, out: Path) -> None:
+    """Draw how much methods differ at the lowest start of their values, task by task."""
+    from fastrm.plots import by_optimism, draw_gaps, save
+
+    from .studies import differences
+
+    if out.suffix not in (".png", ".pdf", ".svg"):
+        raise ConfigError(f"--figure {out}: must end in .png, .pdf or .svg")
+    gaps = list(differences(results, tasks=True))
+    if not gaps:
+        raise ConfigError("--figure: the file has none of the pairs of methods that findings compare")
+    least = min((gap.optimism for gap in gaps), key=by_optimism)
+    rows = [
+        (gap.setup.partition(", task ")[0], f"{gap.one} - {gap.two}, {gap.setup.partition(', task ')[2]}", *gap.area)
+        for gap in gaps
+        if gap.optimism == least
+    ]
+    save(draw_gaps(rows), out)
+
+
 def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict[str, Any]:
     """Return the findings for programs."""
     from fastrm.plots import start_points
 
-    from .studies import PAIRS, agreement, certified, differences, verdicts
+    from .studies import agreement, certified, differences, verdicts
 
     found: dict[str, Any] = {
         "sweep": list(start_points(results, tasks=by_task)),
-        "differences": list(differences(results, PAIRS)),
+        "differences": list(differences(results)),
     }
     if exact and not results.plan.slip:
         known = verdicts(results.plan)

@@ -6,10 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any, cast
 
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError, printable, shown
+from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
-from fastrm.worlds import GridMap, TableWorld, WaterWorld, find_grid, holds_table, layout_of
+from fastrm.worlds import GridMap, World, find_grid, layout_of
 
 from .console import add_learner_file
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fastrm.learners import Run
-    from fastrm.problems import Problem, WaterProblem
+    from fastrm.problems import Problem
 
 LEARNING = ("alpha", "epsilon", "q_init")
 """Settings of learners that have an argument."""
@@ -71,7 +71,7 @@ def _start(text: str) -> str | int | tuple[int, int]:
     return (int(row), int(column)) if row.strip().isdecimal() and column.strip().isdecimal() else text
 
 
-def check_start(world: GridMap | TableWorld, start: object) -> None:
+def check_start(world: World, start: object) -> None:
     """Refuse what no cell of a world is written like."""
     by_number = layout_of(world) is None
     fits = start is None or start == "anywhere" or isinstance(start, int if by_number else tuple)
@@ -117,24 +117,22 @@ def _rate(text: str) -> float | str:
         return text
 
 
-def compiled(arguments: argparse.Namespace) -> Problem | WaterProblem:
+def compiled(arguments: argparse.Namespace) -> Problem:
     """Compile the map and the machine."""
     from fastrm.problems import compile
 
     world, machine = read_map(arguments), read_machine(arguments)
-    if isinstance(world, WaterWorld):
-        if arguments.metric != "manhattan" or arguments.slip or arguments.start is not None:
-            raise ConfigError("--metric, --slip, --start: are for maps; Water world has its own start and distances")
-        return compile(world, machine, arguments.profile)
     check_start(world, arguments.start)
-    return compile(world, machine, arguments.profile, arguments.metric, slip=arguments.slip, start=arguments.start)
+    return compile(
+        cast("GridMap", world), machine, arguments.profile, arguments.metric, slip=arguments.slip, start=arguments.start
+    )
 
 
-def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> Run:
+def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
     """Train the learner that was chosen."""
     from fastrm.learners import train
 
-    check_choice("--learn", arguments.learn, registry.names())
+    check_choice("--learn", arguments.learn, registry.names(problem.kind))
     given = {name: getattr(arguments, name) for name in LEARNING if getattr(arguments, name) is not None}
     return train(
         problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, shaping=arguments.shaping,
@@ -158,17 +156,8 @@ def print_learned(console: Console, run: Run | None) -> None:
         console.print(f"  {run.algo + ' learned':16} {length}{score} after {run.steps} steps")
 
 
-def read_map(arguments: argparse.Namespace) -> GridMap | TableWorld | WaterWorld:
+def read_map(arguments: argparse.Namespace) -> World:
     """Load or generate the map, or a water world: ``water``, or a JSON file of worlds and the name of one."""
-    path, _, world = arguments.map.rpartition(":") if ".json:" in arguments.map else (arguments.map, "", "")
-    if arguments.map == "water" or world or (path.endswith(".json") and not holds_table(path)):
-        if arguments.size is not None:
-            raise ConfigError("--size: is for maps; a water world has the size that its file says")
-        if arguments.map == "water":
-            return WaterWorld.generate(arguments.seed or 0)
-        if arguments.seed is not None:
-            raise ConfigError(f"--seed: goes with 'water', a generated world, but {shown(path)} names a file")
-        return WaterWorld.load(path, world or None)
     return find_grid(arguments.map, size=arguments.size, seed=arguments.seed, spell=_flag)
 
 

@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError
 from fastrm.learners import registry
-from fastrm.problems import Problem, WaterProblem
-from fastrm.worlds import DOWN, LEFT, RIGHT, UP, GridMap, layout_of
+from fastrm.problems import Problem, check_tabular, slide
 
 from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
-from .water_world import play_water
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
 
 KEYS = {
-    key: action
-    for action, keys in ((UP, "wk"), (RIGHT, "dl"), (DOWN, "sj"), (LEFT, "ah"))
-    for key in (*keys, f"\x1b[{'ACBD'[action]}")
+    key: name
+    for name, keys in (("up", "wk\x1b[A"), ("right", "dl\x1b[C"), ("down", "sj\x1b[B"), ("left", "ah\x1b[D"))
+    for key in (keys[0], keys[1], keys[2:])
 }
-"""Letters, and the arrow keys as terminals send them."""
-HELP = "arrow keys (or w a s d, or h j k l) move; r begins again; q leaves"
+"""Letters, and the arrow keys as terminals send them, by the name of the action."""
+HELP = "arrow keys (or w a s d, or h j k l) move{}; r begins again; q leaves"
 NUMBERED = "0123456789bcefij"
 """Keys of up to 16 actions that are no moves on a grid, by number; g, q and r mean something else."""
 HELP_LEARNED = "; g makes the learned move"
@@ -48,18 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.learners import check_acts_by_state
 
     problem = compiled(arguments)
-    if arguments.learn and isinstance(problem, WaterProblem):
-        raise ConfigError("--learn: learned moves cannot be played on Water world; `draw` shows the learned path")
     if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names())
         check_acts_by_state(arguments.learn)
+        check_tabular(problem)  # elsewhere a learned move needs more than a cell and a state
     trained = learned(problem, arguments) if arguments.learn else None
     with keyboard() as read:
-        clear = CLEAR if sys.stdout.isatty() else ""
-        if isinstance(problem, WaterProblem):
-            play_water(problem, read, sys.stdout.write, clear)
-        else:
-            play(problem, read, sys.stdout.write, trained, clear)
+        play(problem, read, sys.stdout.write, trained, CLEAR if sys.stdout.isatty() else "")
     return 0
 
 
@@ -71,43 +63,39 @@ def play(
     clear: str = "",
 ) -> None:
     """Show the episode, take a key, move; an empty key ends it. Slips and starts are drawn from one generator."""
-    from fastrm.plots import show
-    from fastrm.problems import Episode, slide
+    from fastrm.plots import show_episode
 
-    random, (keys, told) = np.random.default_rng(0), keys_of(problem)
-    grid = layout_of(problem.terrain.world)
-
-    def begin() -> Episode:
-        starts = problem.tables.starts
-        return Episode(problem, start=int(starts[random.integers(starts.size)] if starts.size > 1 else starts[0]))
-
-    episode, total = begin(), 0.0
+    random, (keys, usage) = np.random.default_rng(0), keys_of(problem)
+    episode, total = problem.episode(start=problem.draw_start(random)), 0.0
     while True:
-        write(clear + (show(grid, *episode.cell) if grid else f"cell {episode.cell}\n"))
-        state = episode.end or episode.state
-        said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
-        write(f"state {state}   {said}\n")
-        over = f"the episode is over: {'success' if episode.success else 'failure'}; r begins again; q leaves\n"
-        write(over if episode.terminated else f"{told}{HELP_LEARNED if trained else ''}\n")
+        write(clear + show_episode(episode))
+        label, state = episode.label or "-", episode.end or episode.state
+        write(f"state {state}   label {label}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}\n")
+        is_over = episode.terminated or episode.steps >= problem.longest_episode
+        outcome = "cut off" if not episode.terminated else "success" if episode.success else "failure"
+        over = f"the episode is over: {outcome}; r begins again; q leaves\n"
+        write(over if is_over else f"{usage}{HELP_LEARNED if trained else ''}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return
         if key == "r":
-            episode, total = begin(), 0.0
-        elif (key in keys or (key == "g" and trained)) and not episode.terminated:
-            action = keys[key] if key in keys or trained is None else trained.next_action(problem, episode.s, episode.u)
+            episode, total = problem.episode(start=problem.draw_start(random)), 0.0
+        elif (key in keys or (key == "g" and trained)) and not is_over:
+            action = keys[key] if key in keys or trained is None else trained.act(episode)
             episode.step(int(slide(problem, np.array(action), random)))
             total += episode.reward
 
 
 def keys_of(problem: Problem) -> tuple[dict[str, int], str]:
-    """Return which key makes which move, and how to say so: arrows on a map, in other worlds a key per action."""
-    if isinstance(problem.terrain.world, GridMap):
-        return KEYS, HELP
-    names = problem.terrain.actions
+    """Return the action of every key, and how to say so: arrows where there are directions, else a key per action."""
+    names = problem.actions
+    if {"up", "right", "down", "left"} <= set(names):
+        keys = {key: names.index(name) for key, name in KEYS.items()}
+        waits = {key: names.index("none") for key in " ." if "none" in names}
+        return keys | waits, HELP.format("; space waits" if waits else "")
     keys = dict(zip(NUMBERED, range(len(names)), strict=False))
-    told = ", ".join(key if names[a] == f"action {a}" else f"{key} {names[a]}" for key, a in keys.items())
-    return keys, f"keys make moves: {told}; r begins again; q leaves"
+    listed = ", ".join(key if names[a] == f"action {a}" else f"{key} {names[a]}" for key, a in keys.items())
+    return keys, f"keys make moves: {listed}; r begins again; q leaves"
 
 
 @contextmanager

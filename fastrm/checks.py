@@ -48,7 +48,7 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise ConfigError, with the nearest choice, unless `value` is one of the choices."""
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
-        near = did_you_mean(value[:60], options) if isinstance(value, str) else ""
+        near = did_you_mean(value, options)
         raise ConfigError(f"{name}={shown(value)}: must be one of {', '.join(options)}{near}")
 
 

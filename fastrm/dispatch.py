@@ -19,7 +19,7 @@ def by_kind(function: Function) -> Function:
     >>> @by_kind
     ... def size(shape, scale=1):
     ...     raise TypeError("size: not of this shape")
-    >>> @row(size, int)
+    >>> @add_row(size, int)
     ... def size_of_a_number(number, scale=1):
     ...     return number * scale
     >>> size(3, scale=2), size(shape=3)
@@ -36,7 +36,7 @@ def by_kind(function: Function) -> Function:
     return verb  # type: ignore[return-value]
 
 
-def row(verb: Callable[..., Any], *kinds: type) -> Callable[[Function], Function]:
+def add_row(verb: Callable[..., Any], *kinds: type) -> Callable[[Function], Function]:
     """Enter a function into the table of a verb, for some classes of the first argument."""
 
     def enter(function: Function) -> Function:

@@ -51,7 +51,7 @@ def shown(value: object) -> str:
     if isinstance(value, str | bytes | bytearray):
         text = repr(value[:60])  # the rest would be cut off anyway
     elif isinstance(value, int) and value.bit_length() > 10_000:
-        text = hex(value)  # Python refuses to write so many decimal digits
+        text = hex(value)  # Python does not write as many decimal digits
     else:
         try:
             text = repr(value)
@@ -70,7 +70,7 @@ def place(source: str, line: int | None = None) -> str:
     return f"{source}:{line}: " if line else f"{source}: "
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return `` (did you mean x?)`` for the nearest known word, or an empty string.
 
     >>> did_you_mean("glod", ["gold", "wood"])
@@ -80,7 +80,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["gold"])
     ''
     """
-    if not isinstance(word, str) or len(word) > 100:  # nothing known is so long, and comparing takes its time
+    if not isinstance(word, str) or len(word) > 100:  # nothing known is as long, and comparing takes time
         return ""
     options = sorted(set(known))
     folded = {option.lower(): option for option in options}

@@ -37,7 +37,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
             setattr(sys.modules[package], other, getattr(home, other))
         return getattr(home, name)
 
-    def listed() -> list[str]:
+    def list_names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *home_of})
 
-    return get, listed, sorted(home_of)
+    return get, list_names, sorted(home_of)

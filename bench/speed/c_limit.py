@@ -14,6 +14,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full
 from fastrm.kernels.contracts import Hierarchy
 from fastrm.learners import Batch
+from fastrm.problems import check_tabular
 from fastrm.schedules import value_at
 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
@@ -78,7 +79,7 @@ def run_limit(library: ctypes.CDLL, batch: Batch, lanes: int) -> tuple[float, li
     Returns the seconds and the tables it learned, which the caller compares with the kernels'. Only what the speed
     suite needs is written in C: the clean profile, one machine, whole ticks.
     """
-    problem, config, own = batch.problem, batch.config, batch.state.own
+    problem, config, own = check_tabular(batch.problem), batch.config, batch.state.own
     tables, options = problem.tables, own.options if isinstance(own, Hierarchy) else None
     copies = []
     for table in learned(batch):

@@ -26,10 +26,10 @@ import numpy as np
 from fastrm import FastrmError, GridMap, RewardMachine, WaterWorld, compile, kernels, task
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, MissingExtra
-from fastrm.learners import Batch, WaterLearner, registry
+from fastrm.learners import Batch, registry
 from fastrm.machines import PAPER_KINDS, Kind
 from fastrm.machines.language import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
-from fastrm.problems import MOST_PLANNED, Problem, WaterProblem
+from fastrm.problems import MOST_PLANNED, TabularProblem, WaterProblem
 
 from . import c_limit
 
@@ -81,7 +81,7 @@ def cases() -> list[tuple[str, Kind, int]]:
     ]
 
 
-def paper_problem(kind: Kind, size: int = 41) -> Problem:
+def paper_problem(kind: Kind, size: int = 41) -> TabularProblem:
     """Return task a-b-c on a generated 1a1b1c map."""
     return compile(GridMap.generate("1a1b1c", size=size), RewardMachine.sequence("a-b-c", kind=kind))
 
@@ -94,14 +94,14 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def _advance(
-    problem: Problem, algo: str, steps: int, seeds: Sequence[int] = (0,), **settings: Any
+    problem: TabularProblem, algo: str, steps: int, seeds: Sequence[int] = (0,), **settings: Any
 ) -> tuple[float, Batch]:
     """Train some seeds; return the seconds inside the kernel, and the batch."""
     batch = Batch(problem, algo, steps=steps, seeds=seeds, optimum=[1.0], **settings)
     return seconds_of(lambda: batch.advance(steps)), batch
 
 
-def _best_of(repeats: int, problem: Problem, algo: str, steps: int, **settings: Any) -> tuple[float, Batch]:
+def _best_of(repeats: int, problem: TabularProblem, algo: str, steps: int, **settings: Any) -> tuple[float, Batch]:
     """Return the fewest seconds inside the kernel of some repeats, and a batch."""
     return min((_advance(problem, algo, steps, **settings) for _ in range(repeats)), key=itemgetter(0))
 
@@ -135,7 +135,7 @@ def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, libra
     }
 
 
-def naive_rate(problem: Problem, algo: str) -> float | None:
+def naive_rate(problem: TabularProblem, algo: str) -> float | None:
     """Return the steps per second of the oracle, None where the tests are not at hand or do not have it."""
     oracle = checkout_file("tests", "naive.py")
     if oracle is None:
@@ -216,7 +216,7 @@ def any_order_row(targets: int, steps: int, repeats: int) -> Figures:
     return {"targets": targets, "states": states, "ns_per_update": per_step / (states - 1), "compile_s": compile_s}
 
 
-def agenda_problem(targets: int, size: int = 41, seed: int = 0) -> Problem:
+def agenda_problem(targets: int, size: int = 41, seed: int = 0) -> TabularProblem:
     """Return a task of `targets` targets in any order on an open map; more than 26 are several objects of a type."""
     per_type = -(-targets // 26)
     letters = "abcdefghijklmnopqrstuvwxyz"[: targets // per_type]
@@ -312,11 +312,11 @@ def water_problem(states: int) -> WaterProblem:
 
 def water_row(algo: str, features: str, states: int, steps: int, repeats: int) -> Figures:
     """Measure one linear learner with one set of features: one seed, from the first step on."""
-    learner = WaterLearner(water_problem(states), algo, steps=steps, features=features, optimum=[1.0])
+    batch = Batch(water_problem(states), algo, steps=steps, features=features, optimum=[1.0])
 
     def train(steps: int) -> float:
-        learner.start(seed=0)
-        return seconds_of(lambda: learner.advance(steps))
+        batch.start([0])
+        return seconds_of(lambda: batch.advance(steps))
 
     train(1000)  # may compile
     best = min(train(steps) for _ in range(repeats))

@@ -16,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 TASKS = ("a", "a-b", "a-b-c", "a-b-c!", "a-b-c-d!")
 """With ``!`` any other ball fails, as in t10 of the reference."""
@@ -24,15 +25,12 @@ TASKS = ("a", "a-b", "a-b-c", "a-b-c!", "a-b-c-d!")
 def measure(world_name: str, machine_name: str, profile: str) -> dict[str, float]:
     """Search once; return the fewest steps, processor seconds, peak megabytes and machine states."""
     import fastrm
-    from fastrm.experiments import strict_machine
 
     path, _, name = world_name.rpartition(":")
     world = fastrm.WaterWorld.load(path, name) if path else fastrm.WaterWorld.generate(int(name))
-    if Path(machine_name).is_file():
-        machine = fastrm.RewardMachine.load(machine_name)
-    else:
-        machine = strict_machine(machine_name, "bool")
-    small = fastrm.RewardMachine.load(machine_name) if Path(machine_name).is_file() else fastrm.task("a")
+    is_file = Path(machine_name).is_file()
+    machine = fastrm.RewardMachine.load(machine_name) if is_file else strict_machine(machine_name)
+    small = machine if is_file else fastrm.task("a")
     _ = fastrm.compile(fastrm.WaterWorld.generate(0), small, profile).shortest  # compiles the kernels
     problem = fastrm.compile(world, machine, profile)
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of what came before
@@ -40,6 +38,23 @@ def measure(world_name: str, machine_name: str, profile: str) -> dict[str, float
     steps = problem.shortest[0]
     seconds = time.process_time() - begun
     return {"steps": steps, "seconds": seconds, "mb": _peak() - before, "states": problem.tables.n_u}
+
+
+def strict_machine(task: str) -> Any:
+    """Return the machine of a sequence of colours; with ``!`` at the end any other ball fails."""
+    import fastrm
+    from fastrm.worlds import COLOURS
+
+    if not task.endswith("!"):
+        return fastrm.task(task)
+    targets = task.removesuffix("!").split("-")
+    lines = ["start u0", "success done", "failure failed"]
+    for i, target in enumerate(targets):
+        others = " | ".join(colour for colour in COLOURS if colour != target)
+        there = "done" if i + 1 == len(targets) else f"u{i + 1}"
+        lines += [f"u{i} -> {there} when {target} & !({others}) reward {int(there == 'done')}"]
+        lines += [f"u{i} -> failed when {others} reward 0", f"u{i} -> u{i} otherwise reward 0"]
+    return fastrm.RewardMachine.parse("\n".join(lines) + "\n", f"<{task}>")
 
 
 def _peak() -> float:

@@ -29,12 +29,12 @@ from .parity import (
     parity_experiments,
     rejected,
 )
-from .water import Cell, Gap, WaterOptimum, WaterRecord, water_cells, water_gaps, water_optima, water_records
+from .water import WaterOptimum, WaterRecord, water_optima, water_records
 
 __all__ = [
-    "COMPARED_AT", "PAIRS", "PARITY_PROFILE", "REJECTION_LEVEL", "VERDICTS", "Agreement", "Case", "Cell", "Certified",
-    "Claim", "Comparison", "Curves", "Difference", "Facts", "Gap", "Optimum", "Share", "Speed", "WaterOptimum",
-    "WaterRecord", "agreement", "certified", "check_folder", "compare_optima", "compare_speeds", "differences",
-    "findings_tables", "format_p", "has_starts", "is_plain", "judge", "judged", "load_curves", "parity_experiments",
-    "rejected", "verdicts", "water_cells", "water_gaps", "water_optima", "water_records", "worst",
+    "COMPARED_AT", "PAIRS", "PARITY_PROFILE", "REJECTION_LEVEL", "VERDICTS", "Agreement", "Case", "Certified", "Claim",
+    "Comparison", "Curves", "Difference", "Facts", "Optimum", "Share", "Speed", "WaterOptimum", "WaterRecord",
+    "agreement", "certified", "check_folder", "compare_optima", "compare_speeds", "differences", "findings_tables",
+    "format_p", "has_starts", "is_plain", "judge", "judged", "load_curves", "parity_experiments", "rejected",
+    "verdicts", "water_optima", "water_records", "worst",
 ]  # fmt: skip

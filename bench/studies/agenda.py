@@ -33,6 +33,7 @@ from fastrm.experiments import suite_file
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.kernels.exact import rollout
 from fastrm.learners import Batch
+from fastrm.problems import TabularProblem
 
 from ..speed.measure import AGENDA_TARGETS, agenda_problem, agenda_row
 from .claim import Share, worst
@@ -55,7 +56,7 @@ def first_shortest(case: tuple[int, int, str]) -> Row:
     return {"targets": targets, "map": seed, "algo": algo, "steps": _steps_until_shortest(batch, problem)}
 
 
-def _steps_until_shortest(batch: Batch, problem: fastrm.Problem) -> int | None:
+def _steps_until_shortest(batch: Batch, problem: TabularProblem) -> int | None:
     """Go on until the greedy tour is a shortest one, and return the steps made, None if it never is."""
     path = np.empty(int(problem.shortest[0]) + 2, dtype=np.int64)  # a longer tour is none of the shortest
     while not (found := _is_shortest(batch, problem, path)) and batch.done < batch.steps:
@@ -63,7 +64,7 @@ def _steps_until_shortest(batch: Batch, problem: fastrm.Problem) -> int | None:
     return batch.done if found else None
 
 
-def _is_shortest(batch: Batch, problem: fastrm.Problem, path: Array) -> bool:
+def _is_shortest(batch: Batch, problem: TabularProblem, path: Array) -> bool:
     if batch.learner.name == "coupled":
         length, outcome = batch.learner.follow(problem, batch.values(0), problem.start, 0, path)
     else:  # the table as it lies: a copy would take longer than the steps in between

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from itertools import product
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import hrm_fixed_point
 from fastrm.machines import RewardMachine
 from fastrm.plots import check_is_plain
-from fastrm.problems import Problem, compile
+from fastrm.problems import TabularProblem, check_tabular, compile
 from fastrm.results import Results, area, band, censored_percentile
 from fastrm.schedules import final
 from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, read_world
@@ -170,12 +170,11 @@ class Evidence:
         some = [self.values(self.found_of_runs, [g], t, m) for g, t, m in self.ran_on(grids, tasks, methods)]
         return float(np.mean(np.concatenate(some))) if some else math.nan
 
-    def problem(self, grid: int, task: str, method: str) -> Problem:
+    def problem(self, grid: int, task: str, method: str) -> TabularProblem:
         """Return the compiled problem of a run."""
         kind = method_of(method).kind
-        return self._once(
-            ("problem", grid, task, kind), lambda: self.plan.problem(grid, self._tasks[task], self._methods[method])
-        )
+        place = grid, self._tasks[task], self._methods[method]
+        return self._once(("problem", grid, task, kind), lambda: check_tabular(self.plan.problem(*place)))
 
     def verdict(self, grid: int, task: str, method: str) -> str | None:
         """Return the exact verdict on the machine that a method was run with."""
@@ -223,8 +222,8 @@ class Evidence:
         tables = self._compile(grid, machine).tables
         return float(np.mean(tables.reward[tables.event, 0] > 0))
 
-    def _compile(self, grid: int, machine: RewardMachine) -> Problem:
-        world = read_world(self.plan.grids[grid][2])
+    def _compile(self, grid: int, machine: RewardMachine) -> TabularProblem:
+        world = cast("GridMap", read_world(self.plan.grids[grid][2]))
         return compile(world, machine, self.plan.profile, self.plan.metric, start=self.plan.start)
 
     def _known(self, key: Any, compute: Callable[[], T]) -> T | None:

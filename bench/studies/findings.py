@@ -25,6 +25,8 @@ from .claim import Share
 
 PAIRS = (("crm-dtg", "crm-bool"), ("crm-dtg", "crm-num-bool"), ("crm-dtg", "crm-num"), ("crm-pot", "crm-bool"))
 """What is compared, where the file has it."""
+PAPER_PAIRS = (("crm-num-bool", "crm-bool"), ("crm-num", "crm-bool"))
+"""What is compared where the file has none of those."""
 Table = dict[str, Any]
 """A title, a head, and rows of words."""
 Verdicts = dict[tuple[int, int, str], bool]
@@ -66,9 +68,19 @@ class Difference(NamedTuple):
     """Maps on which `one` is above `two` on average; its verdict is that on "`one` is above `two`"."""
 
 
-def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[Difference]:
-    """Yield, per setup and start, how much one method is above another."""
+def differences(
+    results: Results, pairs: Sequence[tuple[str, str]] | None = None, tasks: bool = False
+) -> Iterator[Difference]:
+    """Yield, per setup and start, how much one method is above another; with `tasks` for each task by itself."""
     check_findings(results)
+    if pairs is None:
+        known = {method_of(label).at(None).label for label in results["label"].tolist()}
+        pairs = PAIRS if any(known.issuperset(pair) for pair in PAIRS) else PAPER_PAIRS
+    if tasks:
+        for task in dict.fromkeys(results["task"].tolist()):
+            for found in differences(results.select(task=task), pairs):
+                yield found._replace(setup=f"{found.setup}, task {task}")
+        return
     area = results.per_run_values("area")
     runs: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
     for (setup, label), mine in results.groups("setup", "label"):
@@ -89,17 +101,17 @@ def differences(results: Results, pairs: Sequence[tuple[str, str]]) -> Iterator[
 
 
 def verdicts(plan: Plan) -> Verdicts:
-    """Say of every problem, by grid, task and kind, whether all optimal policies take shortest paths.
+    """Return of every problem, by grid, task and kind, whether all optimal policies take shortest paths.
 
-    Where tasks are played in turn, in all of them. Problems that cannot be completed, and agendas that have no machine
-    states, are left out.
+    Where tasks are played in turn, in all of them. Problems that cannot be completed are left out, and those whose
+    exact answers take long or do not exist: Water world, and agendas that have no machine states.
     """
     methods = {method.kind or "file": k for k, method in reversed(list(enumerate(plan.methods)))}
     found: Verdicts = {}
     for grid, task, kind in itertools.product(range(len(plan.grids)), range(len(plan.tasks)), reversed(methods)):
         with contextlib.suppress(MachineError):
             problem = plan.problem(grid, task, methods[kind])
-            if problem.agenda is not None:
+            if not problem.is_quickly_solved:
                 continue
             each = (guarantee(problem, plan.learner.gamma, k).is_shortest for k in range(len(problem.machines)))
             found[grid, task, kind] = all(each)
@@ -154,7 +166,7 @@ def findings_tables(results: Results, by_task: bool = False, exact: bool = True)
         ("maps", "method"),
         {(point.setup, point.method, point.optimism): _steps(point) for point in points},
     )
-    if gaps := list(differences(results, PAIRS)):
+    if gaps := list(differences(results)):
         yield _by_start(
             "Difference of the mean score over the whole run on the same maps, tasks and seeds, with its 95 % "
             "interval over maps, and the share of pairs of runs in which the first is above (ties count half). The "
@@ -173,6 +185,8 @@ def findings_tables(results: Results, by_task: bool = False, exact: bool = True)
 
 def _exact_tables(results: Results) -> Iterator[Table]:
     known = verdicts(results.plan)
+    if not known:
+        return
     rows = list(certified(results.plan, known))
     kinds, setups = (list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("kind", "setup"))
     counted = {(row.setup, row.kind): f"{row.shortest} of {row.problems}" for row in rows}

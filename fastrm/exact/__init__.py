@@ -14,12 +14,12 @@ from fastrm.exact.values import (
     value_and_policy,
     value_range,
 )
-from fastrm.exact.verdicts import TabularGuarantee
-from fastrm.exact.water import WaterGuarantee, WaterSolution
+from fastrm.exact.verdicts import TabularGuarantee, guarantee_tables
+from fastrm.exact.water import WaterGuarantee, WaterSolution, guarantee_water
 
 __all__ = [
     "Check", "Finding", "Guarantee", "ScoreUnit", "Solution", "TabularGuarantee", "TabularSolution", "WaterGuarantee",
     "WaterSolution", "Witness", "as_float", "check", "check_gamma", "check_request", "critical_reward", "follow_option",
-    "guarantee", "highest_action", "lint", "optimal_arps", "refuse_slip", "score_ceiling", "score_units", "solve",
-    "value_and_policy", "value_range",
+    "guarantee", "guarantee_tables", "guarantee_water", "highest_action", "lint", "optimal_arps", "refuse_slip",
+    "score_ceiling", "score_units", "solve", "value_and_policy", "value_range",
 ]  # fmt: skip

@@ -108,12 +108,16 @@ class Guarantee(ABC):
     ``ends in failure`` or ``undecided``."""
     is_shortest: bool
     """Whether all optimal policies take shortest paths."""
+    some_are_shortest: bool
+    """Whether at least one does."""
     length: int | None
     """Fewest steps in which an optimal policy completes the task, None if none does."""
     shortest: int
     """Length of a shortest path."""
     witness: Witness
     """What an optimal policy does, and what a shortest path would earn."""
+    reason: str | None = None
+    """Why there is no verdict, where there is none."""
 
     def __repr__(self) -> str:
         return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest} steps>"
@@ -148,6 +152,12 @@ class Guarantee(ABC):
         unseen; an end of 0 or 1 means that the verdict holds at 0.001 or 0.999999.
         """
         self._refuse("an interval of discounts")
+
+    def _repr_html_(self) -> str:
+        """Show verdict and witness in a notebook."""
+        from fastrm.pages import guarantee_card
+
+        return guarantee_card(self)
 
     def _refuse(self, what: str) -> NoReturn:
         raise ConfigError(f"{what}: needs the cells of a map, and {self.solution.problem.source} has none")

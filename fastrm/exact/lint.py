@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastrm.config import LearnerConfig, Profile
-from fastrm.dispatch import row
+from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, FastrmError, place, shown
 from fastrm.exact.answers import Check, Finding, check
 from fastrm.exact.tabular import TabularSolution, solve_rewards
@@ -208,7 +208,7 @@ def _trail(cells: tuple[tuple[int, int], ...]) -> str:
     return " ".join(shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-2:]])
 
 
-@row(check, TabularProblem)
+@add_row(check, TabularProblem)
 def check_tables(problem: TabularProblem, gamma: float = 0.9, machine: int = 0) -> Check:
     """Report on a machine on a map or a table."""
     verdict = guarantee_tables(problem, gamma, machine)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
-from fastrm.dispatch import row
+from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError
 from fastrm.exact.answers import Solution, solve
 from fastrm.exact.rational import Written, settle, settle_by_steps
@@ -202,7 +202,7 @@ class TabularSolution(Solution):
         return float(total), float(left), int(t), float(success), float(steps)
 
 
-@row(solve, TabularProblem)
+@add_row(solve, TabularProblem)
 def solve_tables(problem: TabularProblem, gamma: float = 0.9, machine: int = 0) -> TabularSolution:
     """Find the optimal policy on a map or a table."""
     check_request(problem, gamma, machine)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
-from fastrm.dispatch import by_kind, row
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError
 from fastrm.exact.answers import ScoreUnit
 from fastrm.exact.tabular import TabularSolution, solve_rewards
@@ -69,7 +69,7 @@ def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> 
     raise unsupported(problem)
 
 
-@row(optimal_arps, TabularProblem)
+@add_row(optimal_arps, TabularProblem)
 def optimal_arps_of_tables(problem: TabularProblem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
     """Return the optimal average reward per step of every task on a map or a table."""
     check_number("gamma", gamma, 0, 1)
@@ -102,13 +102,13 @@ def score_units(
     raise unsupported(problem)
 
 
-@row(score_units, AgendaProblem)
+@add_row(score_units, AgendaProblem)
 def score_units_of_agendas(problem: AgendaProblem, *settings: float) -> tuple[ScoreUnit, ...]:
     """Measure scores by the tour that is known."""
     return () if problem.tour is None else (ScoreUnit(1 / problem.tour.length),)
 
 
-@row(score_units, TabularProblem)
+@add_row(score_units, TabularProblem)
 def score_units_of_tables(
     problem: TabularProblem, gamma: float = 0.9, epsilon: float = 0.1, horizon: int = 1000
 ) -> tuple[ScoreUnit, ...]:
@@ -134,7 +134,7 @@ def score_ceiling(problem: Problem, epsilon: float = 0.1, horizon: int = 1000) -
     raise unsupported(problem)
 
 
-@row(score_ceiling, TabularProblem)
+@add_row(score_ceiling, TabularProblem)
 def score_ceiling_of_tables(problem: TabularProblem, epsilon: float = 0.1, horizon: int = 1000) -> tuple[float, ...]:
     """Return the ceiling of every task on a map or a table."""
     check_number("epsilon", epsilon, 0, 1)

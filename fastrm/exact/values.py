@@ -20,7 +20,7 @@ import numpy as np
 
 from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
-from fastrm.dispatch import by_kind, row
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import FAR, MASK, SUCCESS, Tables
 from fastrm.kernels.exact import ceiling, search, slip_values, values
@@ -84,7 +84,7 @@ def value_range(problem: Problem, gamma: float) -> tuple[float, float]:
     raise unsupported(problem)
 
 
-@row(value_range, TabularProblem)
+@add_row(value_range, TabularProblem)
 def value_range_of_tables(problem: TabularProblem, gamma: float) -> tuple[float, float]:
     """Return the smallest and the largest optimal value; see `value_range`."""
     check_gamma(gamma)

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.dispatch import row
+from fastrm.dispatch import add_row
 from fastrm.exact import thresholds
 from fastrm.exact.answers import Guarantee, Witness, guarantee
 from fastrm.exact.tabular import TabularSolution, solve_near
@@ -48,12 +48,6 @@ class TabularGuarantee(Guarantee):
     reason: str | None
     """Why there is no verdict, where there is none."""
 
-    def _repr_html_(self) -> str:
-        """Show verdict and witness in a notebook."""
-        from fastrm.pages import guarantee_card
-
-        return guarantee_card(self)
-
     @cached_property
     def critical_reward(self) -> float:
         """Smallest terminal reward R* above which all optimal policies take shortest paths."""
@@ -84,7 +78,7 @@ class TabularGuarantee(Guarantee):
         return thresholds.interval(holds, self.solution.gamma)
 
 
-@row(guarantee, TabularProblem)
+@add_row(guarantee, TabularProblem)
 def guarantee_tables(problem: TabularProblem, gamma: float = 0.9, machine: int = 0) -> TabularGuarantee:
     """Decide whether all optimal policies on a map or a table take shortest paths."""
     check_request(problem, gamma, machine)

@@ -22,7 +22,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
-from fastrm.dispatch import row
+from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError
 from fastrm.exact.answers import Check, Finding, Guarantee, ScoreUnit, Solution, Witness, check, guarantee, solve
 from fastrm.exact.unit import optimal_arps, score_units
@@ -266,6 +266,11 @@ class WaterGuarantee(Guarantee):
     """Whether every optimal policy takes the fewest steps."""
 
     @property
+    def some_are_shortest(self) -> bool:  # type: ignore[override]
+        """Whether at least one optimal policy takes the fewest steps."""
+        return _are_equal(self.solution.value, self.shortest_return)
+
+    @property
     def length(self) -> int | None:  # type: ignore[override]
         """Steps of the soonest optimal policy, None if it does not complete the task."""
         return self.solution.length
@@ -305,7 +310,7 @@ class WaterGuarantee(Guarantee):
         return layers.path().actions + (0,) * problem.delay
 
 
-@row(solve, WaterProblem)
+@add_row(solve, WaterProblem)
 def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterSolution:
     """Find the optimal policy for the rewards that a machine pays; `fastrm.solve` calls it.
 
@@ -329,7 +334,7 @@ def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> 
     return WaterSolution(problem, machine, gamma, _from_start(problem, machine, gamma, value), ends, horizon)
 
 
-@row(guarantee, WaterProblem)
+@add_row(guarantee, WaterProblem)
 def guarantee_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterGuarantee:
     """Decide whether every optimal policy takes the fewest steps; `fastrm.guarantee` calls it."""
     best, entry = solve_water(problem, gamma, machine), problem.entry(machine)
@@ -388,7 +393,7 @@ def _most(problem: WaterProblem, machine: int, gamma: float) -> float:
     return ending + staying * moves
 
 
-@row(check, WaterProblem)
+@add_row(check, WaterProblem)
 def check_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> Check:
     """Report on a machine on Water world."""
     verdict = guarantee_water(problem, gamma, machine)
@@ -405,19 +410,19 @@ def _findings(verdict: WaterGuarantee) -> Iterator[Finding]:
         yield Finding("procrastination", message, is_error=False)
 
 
-@row(score_units, WaterProblem)
+@add_row(score_units, WaterProblem)
 def score_units_on_water(problem: WaterProblem, *settings: float) -> tuple[ScoreUnit, ...]:
     """Measure scores by one completion in the fewest steps from the world's own start."""
     return tuple(ScoreUnit(1.0 / steps) for steps in problem.shortest)
 
 
-@row(optimal_arps, WaterProblem)
+@add_row(optimal_arps, WaterProblem)
 def optimal_arps_on_water(problem: WaterProblem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
     """Return one completion in the fewest steps; here the best policy does not explore."""
     return tuple(1.0 / steps for steps in problem.shortest)
 
 
-@row(value_range, WaterProblem)
+@add_row(value_range, WaterProblem)
 def value_range_on_water(problem: WaterProblem, gamma: float) -> tuple[float, float]:
     """Return the smallest and the largest discounted reward to come along paths with the fewest steps."""
     found = []

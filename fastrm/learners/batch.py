@@ -18,7 +18,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full
 from fastrm.checks import check_known, check_truth, check_whole
 from fastrm.config import LearnerConfig, Profile, log_ticks
-from fastrm.dispatch import by_kind, row
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
@@ -203,7 +203,7 @@ def fit_values(problem: Problem, learner: Learner, run: Run, wanted: Values | No
     raise unsupported(problem)
 
 
-@row(fit_values, CellProblem)
+@add_row(fit_values, CellProblem)
 def fit_table(problem: CellProblem, learner: Learner, run: Run, wanted: Values | None = None) -> Values:
     """Return the values of a run with the columns in the order of a problem's states."""
     cells, actions = problem.tables.next_s.shape
@@ -269,7 +269,7 @@ def roll_out(problem: Problem, learner: Learner, config: LearnerConfig, values: 
     raise unsupported(problem)
 
 
-@row(begin_setting, CellProblem)
+@add_row(begin_setting, CellProblem)
 def begin_table_setting(
     problem: CellProblem, learner: Learner, config: LearnerConfig, units: Sequence[ScoreUnit], shaping: bool
 ) -> Setting:
@@ -289,7 +289,7 @@ def begin_table_setting(
     return setting._replace(far=True) if bytes_per_row(values) > CACHED_BYTES else setting
 
 
-@row(begin_state, CellProblem)
+@add_row(begin_state, CellProblem)
 def begin_table_state(
     problem: CellProblem, learner: Learner, config: LearnerConfig, setting: Setting, seeds: Sequence[int], log: Log
 ) -> State:
@@ -300,7 +300,7 @@ def begin_table_state(
     return State(agents, log, *learner.begin(problem, setting.reward, config, len(seeds)))
 
 
-@row(roll_out, CellProblem)
+@add_row(roll_out, CellProblem)
 def roll_out_tables(problem: CellProblem, learner: Learner, config: LearnerConfig, values: Values) -> list[Greedy]:
     """Follow the greedy policy of a table from every start."""
     found, tables = [], problem.tables

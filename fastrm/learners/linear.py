@@ -15,7 +15,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
-from fastrm.dispatch import row
+from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit
 from fastrm.kernels import rng
@@ -188,7 +188,7 @@ class Linear:
 LEARNERS = {"qrm": Linear("qrm", "qrm_bootstraps_at_limit", False), "crm": Linear("crm", "prune", True)}
 
 
-@row(begin_setting, WaterProblem)
+@add_row(begin_setting, WaterProblem)
 def begin_water_setting(
     problem: WaterProblem, learner: Linear, config: LearnerConfig, units: Sequence[ScoreUnit], shaping: bool
 ) -> WaterSetting:
@@ -212,7 +212,7 @@ def begin_water_setting(
     )
 
 
-@row(begin_state, WaterProblem)
+@add_row(begin_state, WaterProblem)
 def begin_water_state(
     problem: WaterProblem,
     learner: Linear,
@@ -231,7 +231,7 @@ def begin_water_state(
     return state
 
 
-@row(roll_out, WaterProblem)
+@add_row(roll_out, WaterProblem)
 def roll_out_on_water(problem: WaterProblem, learner: Linear, config: LearnerConfig, values: Values) -> list[Greedy]:
     """Follow the greedy policy from the world's own start."""
     log = blank_log(config, 1, len(problem.machines), 1, 0)
@@ -247,7 +247,7 @@ def roll_out_on_water(problem: WaterProblem, learner: Linear, config: LearnerCon
     return found
 
 
-@row(fit_values, WaterProblem)
+@add_row(fit_values, WaterProblem)
 def fit_weights(problem: WaterProblem, learner: Linear, run: Run, wanted: Values | None = None) -> Values:
     """Return the weights of a run, which must be of the same world, states and features."""
     check_columns(problem, run)

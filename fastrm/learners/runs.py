@@ -14,7 +14,7 @@ from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, printable, shown
 from fastrm.learners import registry
-from fastrm.problems import Problem, TabularProblem, check_tabular, find_actions
+from fastrm.problems import Episode, Problem, TabularEpisode, TabularProblem, check_tabular, find_actions
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
@@ -160,11 +160,16 @@ class Run:
             s = problem.number_of(cell, "cell")
         return _last_best(self.q[s, self._column(s, _number_of_state(self.states, state))])
 
-    def path_actions(self, problem: TabularProblem, task: int = 0) -> list[int]:
+    def act(self, episode: Episode) -> int:
+        """Return what the greedy policy does next in an episode, on a map or a table."""
+        here = cast("TabularEpisode", episode)
+        return self.next_action(check_tabular(episode.problem), here.s, here.u)
+
+    def path_actions(self, problem: Problem, task: int = 0) -> list[int]:
         """Return the actions of the greedy path in a task; cells alone do not tell where several lead to the same."""
         if self.known_actions and (known := self.known_actions[task]) is not None:
             return list(known)
-        check_tabular(problem)
+        problem = check_tabular(problem)
         path = self.greedy_paths[task]
         if not acts_by_state(self.algo):
             return find_actions(problem, path, task)
@@ -191,7 +196,7 @@ class Run:
     def greedy_actions(self) -> tuple[tuple[int, ...], ...]:
         """Actions of the greedy policy in every task, from the (first) start."""
         tasks = range(len(self.greedy_paths))
-        return tuple(tuple(self.path_actions(cast("TabularProblem", self.problem), task)) for task in tasks)
+        return tuple(tuple(self.path_actions(cast("Problem", self.problem), task)) for task in tasks)
 
     @property
     def greedy_length(self) -> float | None:

@@ -106,7 +106,7 @@ def reached_from(seeds: Iterable[Name], ways: Mapping[Name, Iterable[Name]]) -> 
     return reached
 
 
-def smallest(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
+def minimise(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
     """Return the smallest automaton equivalent to `moves` from state 0; None if nothing succeeds."""
     alive = _alive(moves)
     if 0 not in alive:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from fastrm.errors import MachineError
 from fastrm.machines import reward_kinds
-from fastrm.machines.automaton import DONE, TooManyStates, explore, smallest
+from fastrm.machines.automaton import DONE, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import Draft
 from fastrm.machines.language.parser import Tokens
 from fastrm.machines.reward_kinds import Payment
@@ -55,13 +55,7 @@ class Diagrams:
         self._chosen: dict[_Question, int] = {}
 
     def work(self) -> None:
-        """Count a step.
-
-        Raises
-        ------
-        TooMuchWork
-            After the last step allowed.
-        """
+        """Count a step; raise TooMuchWork after the last one allowed."""
         self.count += 1
         if self.count > self.limit:
             raise TooMuchWork
@@ -244,7 +238,7 @@ class _Parser(Tokens):
     def parse(self) -> int:
         """Return the diagram of the formula."""
         formula = self.level(0)
-        if self.peek():
+        if self.next.text:
             raise self.missing("an operator or the end")
         return formula
 
@@ -261,7 +255,7 @@ class _Parser(Tokens):
             return left
 
     def unary(self) -> int:
-        place = self.place()
+        place = self.next.place
         if sign := self.accept(*self.formulas.unary):
             with self.deeper():
                 return self.formulas.unary[sign](self.unary())
@@ -271,20 +265,14 @@ class _Parser(Tokens):
             return inner
         if word := self.accept("true", "false"):
             return ALWAYS if word == "true" else NEVER
-        if is_object(self.peek()):
-            self.letters.add(self.peek())
+        if is_object(self.next.text):
+            self.letters.add(self.next.text)
             return self.formulas.part(Part(self.take()))
         raise self.missing("a formula")
 
 
 def build(text: str, success_reward: float, failure_reward: float) -> Draft:
-    """Build the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can.
-
-    Raises
-    ------
-    MachineError
-        When the text is not a formula, nothing satisfies it, or it needs too many states.
-    """
+    """Build the smallest machine that succeeds at the first prefix satisfying a formula and fails where none can."""
     parser = _Parser(text)
 
     def step(state: int, label: str) -> int:
@@ -298,7 +286,7 @@ def build(text: str, success_reward: float, failure_reward: float) -> Draft:
         raise MachineError(f"{parser.what}: needs more than {MAX_STATES} states; split it into several tasks") from None
     except TooMuchWork:
         raise MachineError(f"{parser.what}: takes too much work; split it into several tasks") from None
-    automaton = smallest(labels, moves)
+    automaton = minimise(labels, moves)
     if automaton is None:
         raise MachineError(f"{parser.what}: nothing satisfies it (at most one object stands on a cell)")
     payment = Payment(terminal_reward=success_reward, failure_reward=failure_reward)

@@ -205,22 +205,17 @@ SHORT_KINDS: dict[str, Kind] = {row.short: row.name for row in _ROWS.values()}
 
 
 def find_kind(name: KindName) -> Kind:
-    """Return the kind of a long or short name.
+    """Return the kind of a long or short name; raise ConfigError, with the nearest, if there is none.
 
     >>> find_kind("num-bool"), find_kind("numeric")
     ('numeric-boolean', 'numeric')
-
-    Raises
-    ------
-    ConfigError
-        With the nearest name.
     """
     if isinstance(name, str) and name in SHORT_KINDS:
         return SHORT_KINDS[name]
     if isinstance(name, str) and name in _ROWS:
         return name
-    near = did_you_mean(name, (*KINDS, *SHORT_KINDS)) if isinstance(name, str) else ""
     known = ", ".join(f"{kind} ({short})" for short, kind in SHORT_KINDS.items())
+    near = did_you_mean(name, (*KINDS, *SHORT_KINDS))
     raise ConfigError(f"kind={shown(name)}: must be one of {known}{near}")
 
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fastrm.errors import MachineError
-from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, smallest
+from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft
 from fastrm.machines.language.expressions import Chain, Guard, Otherwise, Proposition
 from fastrm.machines.language.parser import Tokens
@@ -111,11 +111,6 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
 
     >>> automaton("{a,b}").moves[0]
     {'': 0, 'a': 1, 'b': 2}
-
-    Raises
-    ------
-    MachineError
-        Naming the place in the text.
     """
     parser = _Parser(text, objects)
     term, avoided = parser.parse()
@@ -133,7 +128,7 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
         moves = explore(term, [*labels, *avoided], step, MAX_STATES)
     except TooManyStates:
         raise parser.error(f"the task needs more than {MAX_STATES} machine states; split it", parser.widest) from None
-    found = smallest([*labels, *avoided], moves)
+    found = minimise([*labels, *avoided], moves)
     if found is None:
         raise parser.error("nothing completes the task", 0)
     return found
@@ -186,15 +181,15 @@ class _Parser(Tokens):
         term = self.choice()
         avoided: dict[str, int] = {}
         while self.accept("!"):
-            place = self.place()
+            place = self.next.place
             letter = self.letter("the letter to avoid after !")
             if letter in self.asked:
                 raise self.error(
                     f"{letter!r} is to be avoided, but the task asks for it in column {self.asked[letter] + 1}", place
                 )
             avoided[letter] = place
-        if self.peek():
-            raise self.error(f"unexpected {self.peek()[:40]!r}; {_KNOWN}")
+        if self.next.text:
+            raise self.error(f"unexpected {self.next.text[:40]!r}; {_KNOWN}")
         return term, avoided
 
     def choice(self) -> Term:
@@ -210,8 +205,8 @@ class _Parser(Tokens):
         return parts[0] if len(parts) == 1 else InTurn(tuple(parts))
 
     def part(self) -> Term:
-        place = self.place()
-        if self.kind() == "number":
+        place = self.next.place
+        if self.next.kind == "number":
             return self.repeat(place)
         if self.accept("("):
             return self.inside(self.choice, ")", place)
@@ -230,7 +225,7 @@ class _Parser(Tokens):
     def any_order(self, place: int) -> Term:
         parts: list[Term] = []
         while not parts or self.accept(","):
-            here = self.place()
+            here = self.next.place
             part = self.choice()
             if part in parts:
                 raise self.error("given twice in { }; to visit it twice write 2*", here)
@@ -272,7 +267,7 @@ class _Parser(Tokens):
         return [f"{letter}{k}" for k in range(1, self.objects[letter] + 1)]
 
     def letter(self, wanted: str) -> str:
-        if not is_object(self.peek()):
+        if not is_object(self.next.text):
             raise self.missing(wanted)
         return self.take()
 

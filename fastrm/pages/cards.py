@@ -16,12 +16,11 @@ from fastrm.exact import Guarantee
 from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
 from fastrm.machines import RewardMachine
-from fastrm.machines.language import MAX_STATES
 from fastrm.pages.page import text
 from fastrm.plots import fence_ends, palette, starts_to_mark, to_svg, value_text
 from fastrm.problems import Problem
 from fastrm.results import Results
-from fastrm.worlds import WALL, Cell, GridMap, layout_of
+from fastrm.worlds import WALL, Cell, GridMap
 
 SIDE, BESIDE, SMALLEST, LARGEST = 420, 280, 2, 24
 """Pixels of the longer side of a map, of that beside other things, and of its cells at least and at most."""
@@ -157,29 +156,17 @@ def _walls(grid: GridMap, cell: int) -> Iterator[str]:
 
 
 def problem_card(problem: Problem) -> str:
-    """Show map, machines, and facts that need no learning."""
-    is_known = problem.agenda is None or problem.tour is None or problem.tour.is_shortest
-    lengths = ", ".join(map(_steps, problem.shortest[:MOST_MACHINES] if is_known else [math.nan]))
-    more = len(problem.machines) - MOST_MACHINES
-    grid, several = layout_of(problem.terrain.world), len(problem.starts) > 1
-    if problem.agenda is None:
-        states = [("machine states", problem.tables.n_u), ("events", len(problem.tables.reward))]
-    else:
-        many = f"more than {MAX_STATES}; only coupled learns it"
-        states = [("stages", len(problem.agenda.targets)), ("machine states", many)]
+    """Show the world, the machines, and the numbers that everything else depends on."""
+    grid, more = problem.layout, len(problem.machines) - MOST_MACHINES
     facts: list[tuple[str, object]] = [
-        ("map", f"{problem.source}, {grid.size[0]} x {grid.size[1]}") if grid else ("world", problem.source),
-        ("cells", len(problem.terrain.cells)),
-        *([] if isinstance(problem.terrain.world, GridMap) else [("actions", ", ".join(problem.terrain.actions))]),
+        *problem.facts,
         ("machines", ", ".join(machine.name or machine.source for machine in problem.machines[:MOST_MACHINES])),
-        *states,
-        ("shortest path", lengths),
+        ("shortest path", ", ".join(map(_steps, problem.known_shortest))),
+        *([("starts", remark)] if (remark := starts_to_mark(problem.start_cells)[1]) else []),
+        *([("not shown", f"{more} more machines")] if more > 0 else []),
     ]
-    facts += [("starts", starts_to_mark(problem.starts)[1] or len(problem.starts))] if several else []
-    facts += [("slip", f"{problem.slip:g}")] if problem.slip else []
-    facts += [("not shown", f"{more} more machines")] if more > 0 else []
     machines = [machine_svg(machine) or "" for machine in problem.machines[:MOST_MACHINES]]
-    drawing = map_svg(grid, side=BESIDE, starts=problem.starts) if grid else None
+    drawing = map_svg(grid, side=BESIDE, starts=problem.start_cells) if grid else None
     return _card("Problem", drawing, "<br/>".join([*machines, _facts(facts)]))
 
 
@@ -203,7 +190,7 @@ def run_card(run: Run) -> str:
 def guarantee_card(verdict: Guarantee) -> str:
     """Show the verdict, its numbers, and the path of an optimal policy on the map."""
     witness, solution = verdict.witness, verdict.solution
-    grid = layout_of(solution.problem.terrain.world)
+    grid = solution.problem.layout
     optimal = "never completes the task" if verdict.length is None else _steps(verdict.length)
     facts: list[tuple[str, object]] = [
         ("gamma", f"{solution.gamma:g}"),
@@ -218,7 +205,7 @@ def guarantee_card(verdict: Guarantee) -> str:
     facts += [("it repeats", f"{len(witness.loop)} cells for ever")] if witness.loop else []
     facts += [("no verdict", verdict.reason)] if verdict.reason else []
     paths = witness.path, witness.shortest_path, witness.leaves_at
-    drawing = map_svg(grid, *paths, side=BESIDE, starts=solution.problem.starts) if grid else None
+    drawing = map_svg(grid, *paths, side=BESIDE, starts=solution.problem.start_cells) if grid else None
     colour = palette.VERDICT_COLOURS["shortest" if verdict.is_shortest else "other"]
     heading = f'<span style="color:{colour}">{text(verdict.verdict)}</span>'
     return _card(heading, _facts(facts) + (f"<small>{lines}</small>" if drawing else ""), drawing)

@@ -70,9 +70,11 @@ function chart(title, lines, info, ceiling, look, onmethod) {
     tick = 0,
     shown = [];
 
+  const showsMean = () => look.band === "interval" && info.meanSteps.length > 0;
+  const stepsShown = () => (showsMean() ? info.meanSteps : info.steps);
+
   function draw() {
-    const isMean = look.band === "interval" && info.meanSteps.length > 0,
-      steps_ = isMean ? info.meanSteps : info.steps;
+    const steps_ = stepsShown();
     shown = lines.filter((line) => look.methods.has(line.method.label));
     const [low, high] = [info.bandsRange[0], Math.max(1.05, info.bandsRange[1])];
     const bottom = look.logY ? 0.01 : low;
@@ -100,7 +102,7 @@ function chart(title, lines, info, ceiling, look, onmethod) {
     const inside = (value) => Math.min(high, Math.max(bottom, value)); // intervals may reach beyond the panel
     const point = (value, k) => `${x(steps_[k]).toFixed(1)},${y(inside(value)).toFixed(1)}`;
     const sides = shown.map(({ method, band, mean }) => {
-      const [under, middle, over] = isMean ? mean : band;
+      const [under, middle, over] = showsMean() ? mean : band;
       const area =
         look.band === "none"
           ? null
@@ -140,21 +142,20 @@ function chart(title, lines, info, ceiling, look, onmethod) {
   }
 
   function read(k) {
-    const isMean = look.band === "interval" && info.meanSteps.length > 0,
-      steps_ = isMean ? info.meanSteps : info.steps;
+    const steps_ = stepsShown();
     tick = Math.max(0, Math.min(k, steps_.length - 1));
     const at = x(steps_[tick]);
     hair.setAttribute("x1", at);
     hair.setAttribute("x2", at);
     hair.setAttribute("visibility", "visible");
-    const told = shown.map((line) => ({
+    const readings = shown.map((line) => ({
       line,
-      numbers: (isMean ? line.mean : line.band).map((values) => values[tick]),
+      numbers: (showsMean() ? line.mean : line.band).map((values) => values[tick]),
     }));
-    told.sort((a, b) => b.numbers[1] - a.numbers[1]);
+    readings.sort((a, b) => b.numbers[1] - a.numbers[1]);
     tip.replaceChildren(
       el("b", {}, `${grouped(steps_[tick])} steps`),
-      ...told.map(({ line, numbers }) =>
+      ...readings.map(({ line, numbers }) =>
         el(
           "div",
           {},
@@ -171,7 +172,7 @@ function chart(title, lines, info, ceiling, look, onmethod) {
   plot.addEventListener("pointermove", (event) => {
     const box = plot.getBoundingClientRect(),
       at = ((event.clientX - box.left) / box.width) * BOX.width;
-    const steps_ = look.band === "interval" && info.meanSteps.length ? info.meanSteps : info.steps;
+    const steps_ = stepsShown();
     let best = 0;
     steps_.forEach((step, k) => {
       if (Math.abs(x(step) - at) < Math.abs(x(steps_[best]) - at)) best = k;

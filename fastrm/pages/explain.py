@@ -17,15 +17,25 @@ import numpy as np
 
 import fastrm
 from fastrm.arrays import Array
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, printable
-from fastrm.exact import Guarantee, Solution, WaterGuarantee, check_gamma, guarantee, highest_action, solve
+from fastrm.exact import (
+    TabularGuarantee,
+    TabularSolution,
+    WaterGuarantee,
+    check_gamma,
+    guarantee_tables,
+    guarantee_water,
+    highest_action,
+    solve,
+)
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
 from fastrm.pages import page
 from fastrm.pages.page import machine_graph, smallest
 from fastrm.plots import known_values, last_best, palette, visits
-from fastrm.problems import Problem, WaterProblem, check_problem
-from fastrm.worlds import START, WALL, GridMap
+from fastrm.problems import Problem, TabularProblem, WaterProblem, check_tabular, unsupported
+from fastrm.worlds import START, WALL
 
 SCRIPTS = (
     "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
@@ -46,7 +56,7 @@ _MEANING = {
 
 
 class Policy(NamedTuple):
-    """Actions, and how good a page shows them to be."""
+    """Actions, their values, and the visits of an agent that takes them."""
 
     actions: Array
     """uint8 [n_s, n_o]: the action of every cell in every option (or machine state)."""
@@ -58,13 +68,13 @@ class Policy(NamedTuple):
     """[n_s, n_u]: how often the agent is there."""
 
 
-def columns_of(problem: Problem, machine: int) -> slice:
+def columns_of(problem: TabularProblem, machine: int) -> slice:
     """Return the columns of one machine's states."""
     columns = [column for column, (number, _) in enumerate(problem.states) if number == machine]
     return slice(columns[0], columns[-1] + 1)
 
 
-def exact_policy(solution: Solution) -> Policy:
+def exact_policy(solution: TabularSolution) -> Policy:
     """Return the optimal policy, ties to the highest action."""
     here = columns_of(solution.problem, solution.machine)
     q = np.zeros((*solution.policy.shape, N_ACTIONS))
@@ -73,7 +83,7 @@ def exact_policy(solution: Solution) -> Policy:
     return Policy(solution.policy[:, here].astype(np.uint8), None, solution.value[:, here], count)
 
 
-def shortest_policy(problem: Problem, machine: int) -> Array:
+def shortest_policy(problem: TabularProblem, machine: int) -> Array:
     """Return an action that begins a shortest path, ties to the highest; any where none succeeds."""
     tables, steps = problem.tables, problem.steps_to_go.astype(np.int64)
     here = columns_of(problem, machine)
@@ -89,7 +99,7 @@ def shortest_policy(problem: Problem, machine: int) -> Array:
     return highest_action((best << np.arange(N_ACTIONS)).sum(axis=2).astype(np.uint8)).astype(np.uint8)
 
 
-def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
+def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | None:
     """Return what a run does greedily; None for a learner whose rule the page does not know."""
     here, first = columns_of(problem, machine), run.more.get("first_option")
     if registry.find(run.algo).per_state:
@@ -108,20 +118,7 @@ def learned_policy(problem: Problem, run: Run, machine: int) -> Policy | None:
     return Policy(actions, choice, known_values(q, run.config.q_init))
 
 
-def world_data(problem: Problem) -> dict[str, Any]:
-    """Return the map: its rows, fences, kinds of objects and start."""
-    grid = problem.grid
-    return {
-        "rows": list(grid.rows),
-        "wall": WALL,
-        "startTile": START,
-        "fences": sorted([*here, int(there[0] > here[0])] for here, there in grid.fences),
-        "objects": list(grid.objects),
-        "start": problem.start,
-    }
-
-
-def rule_arrays(problem: Problem, machine: int) -> dict[str, Array]:
+def rule_arrays(problem: TabularProblem, machine: int) -> dict[str, Array]:
     """Return where moves lead and what they pay, for one machine."""
     tables, here = problem.tables, columns_of(problem, machine)
     cells = problem.terrain.cells
@@ -172,18 +169,19 @@ def _levels(values: Array) -> tuple[Array, Array]:
     return level, scale.astype(np.float32)
 
 
+@by_kind
 def explain_page(
     problem: Problem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, command: str = ""
 ) -> str:
     """Return a web page, in one file, on which a problem can be looked at and walked.
 
     It shows the map, the machine, the values and the greedy actions of every machine state, and an episode step by
-    step from any cell. Beside what was learned stand the exact optimum and the verdict of `fastrm.guarantee`.
+    step from any cell. It also shows the exact optimum and the verdict of `fastrm.guarantee`.
 
     Parameters
     ----------
     problem : Problem
-        The compiled map and machines.
+        The compiled world and machines.
     run : Run, optional
         What was learned; without it the page shows the optimal policy.
     gamma : float
@@ -204,13 +202,21 @@ def explain_page(
     >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000
     (True, True)
     """
+    raise unsupported(problem)
+
+
+@add_row(explain_page, TabularProblem)
+def explain_tables(
+    problem: TabularProblem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, command: str = ""
+) -> str:
+    """Return the page of a map and a machine."""
     data = explain_data(problem, run, gamma=gamma, machine=machine)
     title = f"{data['machine']['name']} on {data['map']['name']}"
     data |= {"title": title, "command": command, "version": fastrm.__version__}
     return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, _still(problem, data))
 
 
-def _still(problem: Problem, data: Mapping[str, Any]) -> str:
+def _still(problem: TabularProblem, data: Mapping[str, Any]) -> str:
     """Return the page without scripts: the map, the machine as text, and the verdict."""
     verdict, text = data["verdict"], page.text
     meaning = f"<p>{text(verdict['verdict'])}: {text(verdict['meaning'])}</p>" if verdict else ""
@@ -225,14 +231,14 @@ def explain_data(
     problem: Problem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, brief: bool = False
 ) -> dict[str, Any]:
     """Return the data of the page; `brief` leaves out the range of discounts, which takes longest."""
-    check_problem(problem)
+    problem = check_tabular(problem)
     gamma = run.config.gamma if run is not None else gamma
     check_gamma(gamma)
     if not 0 <= machine < len(problem.machines):
         raise ConfigError(f"machine={machine}: the problem has {len(problem.machines)}, counted from 0")
     problem = problem.at(gamma)
     _check_size(problem)
-    verdict = guarantee(problem, gamma, machine) if not problem.slip else None
+    verdict = guarantee_tables(problem, gamma, machine) if not problem.slip else None
     best = verdict.solution if verdict else solve(problem, gamma, machine)
     policies: dict[str, Any] = {}
     arrays = rule_arrays(problem, machine)
@@ -248,7 +254,15 @@ def explain_data(
     arrays["shortest.actions"] = shortest_policy(problem, machine)
     policies["shortest"] = {"columns": len(problem.machines[machine].states)}
     return {
-        "map": {"name": _bare(problem.source), **world_data(problem)},
+        "map": {
+            "name": _bare(problem.source),
+            "rows": list(problem.grid.rows),
+            "wall": WALL,
+            "startTile": START,
+            "fences": sorted([*here, int(after[0] > here[0])] for here, after in problem.grid.fences),
+            "objects": list(problem.grid.objects),
+            "start": problem.start,
+        },
         "machine": _machine_data(problem, machine),
         "gamma": gamma,
         "slip": problem.slip,
@@ -259,8 +273,8 @@ def explain_data(
     }
 
 
-def _check_size(problem: Problem) -> None:
-    if not isinstance(problem.terrain.world, GridMap):
+def _check_size(problem: TabularProblem) -> None:
+    if not problem.terrain.is_map:
         raise ConfigError(f"{problem.source}: the page shows maps; draw what was learned with Run.plot(problem)")
     pairs, rules = len(problem.terrain.cells) * problem.tables.n_u, problem.tables.reward.size
     if pairs > MOST_PAIRS or rules > MOST_RULES:
@@ -270,7 +284,7 @@ def _check_size(problem: Problem) -> None:
         )
 
 
-def _machine_data(problem: Problem, number: int) -> dict[str, Any]:
+def _machine_data(problem: TabularProblem, number: int) -> dict[str, Any]:
     machine = problem.machines[number]
     return {
         "name": machine.name or _bare(machine.source),
@@ -305,7 +319,7 @@ def _run_data(run: Run, machine: int, *, is_followed: bool) -> dict[str, Any]:
     }
 
 
-def _verdict_data(verdict: Guarantee, brief: bool) -> dict[str, Any]:
+def _verdict_data(verdict: TabularGuarantee, brief: bool) -> dict[str, Any]:
     witness = verdict.witness
     return {
         "verdict": verdict.verdict,
@@ -324,7 +338,7 @@ def _verdict_data(verdict: Guarantee, brief: bool) -> dict[str, Any]:
     }
 
 
-def _thresholds(verdict: Guarantee, brief: bool) -> list[list[str]]:
+def _thresholds(verdict: TabularGuarantee, brief: bool) -> list[list[str]]:
     """Return symbol, value and meaning of the numbers that decide the verdict."""
     reward, step = verdict.critical_reward, verdict.critical_step_reward
     rows = [["R*", _number(reward), "above this terminal reward every optimal policy takes a shortest path"]]
@@ -346,32 +360,22 @@ def _number(value: float) -> str:
 WATER_SCRIPTS = ("dom.js", "machine_view.js", "player.js", "water.js")
 
 
-def explain_water_page(problem: WaterProblem, run: Run | None = None, *, gamma: float = 0.9, command: str = "") -> str:
-    """Return a web page, in one file, on which episodes of a water world can be played.
-
-    Parameters
-    ----------
-    problem : WaterProblem
-        The compiled world and machine.
-    run : Run, optional
-        What was learned; it comes first.
-    gamma : float
-        Discount factor of the exact answers; that of the run where there is one.
-    command : str
-        The command that makes the page again, to be shown on it.
-    """
+@add_row(explain_page, WaterProblem)
+def explain_water(
+    problem: WaterProblem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, command: str = ""
+) -> str:
+    """Return the page of a water world, on which episodes can be played; what was learned comes first."""
     gamma = run.config.gamma if run is not None else gamma
-    verdict = guarantee(problem, gamma)
+    verdict = guarantee_water(problem, gamma)
     episodes: dict[str, Any] = {}
     if run is not None:
-        actions = run.more["greedy_actions"].tolist()
-        episodes["learned"] = _episode(problem, actions, f"{run.algo.upper()}, seed {run.seed}")
+        episodes["learned"] = _episode(problem, run.greedy_actions[0], f"{run.algo.upper()}, seed {run.seed}")
     episodes["optimal"] = _episode(problem, verdict.solution.actions, "optimal")
     if not verdict.is_shortest:
         episodes["shortest"] = _episode(problem, verdict.shortest_actions, "fewest steps")
     last = max(len(one["path"]) for one in episodes.values())
-    world, machine = problem.world, problem.machines[0]
-    title = f"{machine.name or machine.source} on {world.source.strip('<>')}"
+    world, task = problem.world, problem.machines[0]
+    title = f"{task.name or task.source} on {world.source.strip('<>')}"
     data = {
         "title": title,
         "about": f"discount {gamma:g}, profile {'icarte2022' if problem.delay else 'clean'}",
@@ -380,10 +384,10 @@ def explain_water_page(problem: WaterProblem, run: Run | None = None, *, gamma: 
         "world": {"side": world.side, "radius": world.radius, "colours": [ball.colour for ball in world.balls]},
         "balls": problem.physics.balls[:last, :, :2].round(2).tolist(),
         "machine": {
-            "states": list(machine.states),
-            "ends": {"success": list(machine.success), "failure": list(machine.failure)},
-            "text": machine.write().rstrip("\n").split("\n"),
-            "graph": machine_graph(machine),
+            "states": list(task.states),
+            "ends": {"success": list(task.success), "failure": list(task.failure)},
+            "text": task.write().rstrip("\n").split("\n"),
+            "graph": machine_graph(task),
         },
         "episodes": episodes,
         "facts": _facts(verdict, run),

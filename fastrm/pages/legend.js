@@ -19,17 +19,7 @@ function legend(data, main) {
   const entries = [[tile("wall"), "wall"]];
   if (data.map.fences.length)
     entries.push([drawing(svg("path", { class: "fence", d: "M.2 .5h1" })), "fence: a wall between two cells"]);
-  entries.push([
-    drawing(
-      svg(
-        "g",
-        { class: "start", transform: "translate(.7 .5) scale(.7)" },
-        svg("circle", { r: 0.62 }),
-        svg("path", { d: SYMBOLS.start }),
-      ),
-    ),
-    "start: drag it anywhere",
-  ]);
+  entries.push([drawing(startMark({ transform: "translate(.7 .5) scale(.7)" })), "start: drag it anywhere"]);
   entries.push([drawing(svg("circle", { class: "agent", cx: 0.7, cy: 0.5, r: 0.3 })), "agent in the episode"]);
   data.map.objects.forEach((letter, k) =>
     entries.push([

@@ -3,6 +3,9 @@
 const HEAT_LEVELS = SYMBOLS.heatLevels;
 const DENSE = 56; // cells along a side beyond which arrows thin out
 
+const startMark = (attributes) =>
+  svg("g", { class: "start", ...attributes }, svg("circle", { r: 0.62 }), svg("path", { d: SYMBOLS.start }));
+
 function mapView(world, data, onStart, onHover) {
   const layers = {
     ground: svg("path", { class: "ground" }),
@@ -15,12 +18,7 @@ function mapView(world, data, onStart, onHover) {
     objects: svg("g", {}),
     mark: svg("g", {}),
     agent: svg("circle", { class: "agent", r: 0.3, visibility: "hidden" }),
-    start: svg(
-      "g",
-      { class: "start", tabindex: 0, role: "application" },
-      svg("circle", { r: 0.62 }),
-      svg("path", { d: SYMBOLS.start }),
-    ),
+    start: startMark({ tabindex: 0, role: "application" }),
   };
   const picture = svg(
     "svg",

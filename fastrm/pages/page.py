@@ -1,6 +1,6 @@
 """The parts of a web page in one file: style, data and script, curves and maps without script, and machines.
 
-Nothing in the data can act. The browser is told to run one script and one style sheet, known by their hashes, and to
+Nothing in the data can act. The browser may run one script and one style sheet, known by their hashes, and to
 load nothing at all. The data are in a block that is never run, whose text cannot end it, since ``<``, ``>`` and ``&``
 are written as escapes. Scripts build what they show from this data element by element.
 """

@@ -21,7 +21,7 @@ from fastrm.plots.curves import (
 from fastrm.plots.figures import figures_of
 from fastrm.plots.graph import draw_machine, svg_shapes, to_dot, to_mermaid, to_svg
 from fastrm.plots.graph_layout import lay_out
-from fastrm.plots.map_views import draw_maps, fence_ends, paint, show, starts_to_mark
+from fastrm.plots.map_views import draw_maps, draw_world, fence_ends, paint, show, show_episode, starts_to_mark
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
 from fastrm.plots.policies import draw_learning, draw_run, known_values, last_best, visits
 from fastrm.plots.style import DPI, STYLE, have_matplotlib, looks_of, save
@@ -31,19 +31,21 @@ from fastrm.plots.sweeps import (
     by_optimism,
     check_findings,
     check_is_plain,
+    draw_gaps,
     optimism_sweep,
     short_names,
     start_points,
     sweep_points,
 )
-from fastrm.plots.water import draw_gaps, draw_water, save_water_episode, show_water
+from fastrm.plots.water import draw_water, save_water_episode, show_water
 
 __all__ = [
     "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "LEARNER_COLOURS", "LEARNER_MARKERS", "STYLE", "Group", "StartPoint",
     "SweepPoint", "by_optimism", "ceilings_of", "check_findings", "check_is_plain", "curves_as_text", "draw_agendas",
-    "draw_gaps", "draw_learning", "draw_machine", "draw_maps", "draw_run", "draw_water", "fence_ends", "figures_of",
-    "groups_of", "has_curves", "have_matplotlib", "known_values", "last_best", "lay_out", "learning_curves", "looks_of",
-    "name_of", "optimism_sweep", "paint", "palette", "parity_curves", "save", "save_episode", "save_water_episode",
-    "short_names", "show", "show_water", "start_points", "starts_to_mark", "svg_shapes", "sweep_points", "to_dot",
-    "to_mermaid", "to_svg", "value_text", "visits", "with_settings",
+    "draw_gaps", "draw_learning", "draw_machine", "draw_maps", "draw_run", "draw_water", "draw_world", "fence_ends",
+    "figures_of", "groups_of", "has_curves", "have_matplotlib", "known_values", "last_best", "lay_out",
+    "learning_curves", "looks_of", "name_of", "optimism_sweep", "paint", "palette", "parity_curves", "save",
+    "save_episode", "save_water_episode", "short_names", "show", "show_episode", "show_water", "start_points",
+    "starts_to_mark", "svg_shapes", "sweep_points", "to_dot", "to_mermaid", "to_svg", "value_text", "visits",
+    "with_settings",
 ]  # fmt: skip

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fastrm.plots.style import LEARNER_COLOURS, LEARNER_MARKERS, new_figure, style
+from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
+from fastrm.plots.style import new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

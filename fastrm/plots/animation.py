@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.machines import RewardMachine
 from fastrm.plots.graph import GraphImage
 from fastrm.plots.map_views import fence_ends, starts_to_mark
 from fastrm.plots.palette import DARK, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, WHITE, object_colour
-from fastrm.problems import Moment, Problem, retrace
+from fastrm.problems import Moment, Problem, TabularProblem, retrace, unsupported
 from fastrm.worlds import WALL, Cell, GridMap
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ class _Stage(NamedTuple):
         return self.size[1] - 2 * LINE - 2 * GAP
 
 
+@by_kind
 def save_episode(
     problem: Problem,
-    path: Sequence[Cell],
+    path: Sequence[Any],
     out: Path,
     milliseconds: int = 120,
     actions: Sequence[int] | None = None,
@@ -67,13 +69,26 @@ def save_episode(
     """Write an episode as an animated GIF, a frame per step.
 
     A path that goes round in circles is shown until the first cell and machine state that it comes back to. `actions`
-    are those of the path, for worlds where cells alone do not tell them: `Run.path_actions`.
+    are those of the path, for worlds where cells alone do not tell them: `Run.path_actions`. On Water world they are
+    all that counts.
 
     Raises
     ------
     ConfigError
         When Pillow is missing or the file cannot be written.
     """
+    raise unsupported(problem)
+
+
+@add_row(save_episode, TabularProblem)
+def save_map_episode(
+    problem: TabularProblem,
+    path: Sequence[Cell],
+    out: Path,
+    milliseconds: int = 120,
+    actions: Sequence[int] | None = None,
+) -> None:
+    """Write an episode on a map."""
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
@@ -134,7 +149,7 @@ def _set_up(grid: GridMap, machine: RewardMachine) -> tuple[_Stage, GraphImage |
     return stages[0], None
 
 
-def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Cell]) -> None:
+def _paint_map(frame: Image, problem: TabularProblem, stage: _Stage, trail: Sequence[Cell]) -> None:
     """Paint walls, then the trail, then objects above it as discs with letters, and the agent."""
     from PIL import ImageDraw, ImageFont
 
@@ -157,7 +172,7 @@ def _paint_map(frame: Image, problem: Problem, stage: _Stage, trail: Sequence[Ce
     for a, b, c, d in fence_ends(grid):
         ends = [(left + c * side, top + d * side), (left + a * side, top + b * side)]
         pen.line(ends, fill=colours["fence"], width=2 * _FINE)
-    steps = [centre(here) for here, there in pairwise(trail) if here != there] + [centre(trail[-1])]
+    steps = [centre(here) for here, after in pairwise(trail) if here != after] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")
     for start in starts or trail[:1]:  # of too many only the one where this episode began

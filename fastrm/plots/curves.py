@@ -352,11 +352,11 @@ def curves_as_text(results: Results, bars: str = BARS) -> str:
     for (setup, task), keys in itertools.groupby(groups, key=lambda key: key[:2]):
         lines.append(f"{printable(f'{setup}, task {task}')}: median score {when}, full height = 1, the unit")
         for key in keys:
-            said = "all runs failed"
+            bar = "all runs failed"
             if len(groups[key]):
                 middle = band(results["score"][groups[key]], [50])[0]
-                said = f"|{sparkline(middle, bars=bars)}| {middle[-1]:.3f}"
-            lines.append(f"  {printable(key[2]):<{room}} {said}")
+                bar = f"|{sparkline(middle, bars=bars)}| {middle[-1]:.3f}"
+            lines.append(f"  {printable(key[2]):<{room}} {bar}")
     return "\n".join(lines)
 
 

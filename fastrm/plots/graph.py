@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _ENTITIES = {ord(sign): f"#{ord(sign)};" for sign in ":;<>#"}
-"""Signs that mean something to Mermaid, as it wants them written."""
+"""How to write signs that mean something to Mermaid."""
 
 
 Shape = tuple[str, dict[str, str], str]
@@ -110,7 +110,7 @@ def to_dot(machine: RewardMachine) -> str:
 def to_mermaid(machine: RewardMachine) -> str:
     """Write a machine as a Mermaid state diagram, which many web pages show as a picture.
 
-    A colon of its own would end a text of Mermaid, so it is written as the entity ``#58;`` and shown as a colon.
+    A second colon would end a text of Mermaid, so it is written as the entity ``#58;``, which is shown as a colon.
 
     >>> print(to_mermaid(RewardMachine.sequence("a")), end="")
     stateDiagram-v2

@@ -67,7 +67,7 @@ def quadratic(begin: Point, bend: Point, end: Point) -> Curve:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how wide a text is in letters of a height; a little more than in most fonts.
+    """Return the approximate width of a text in letters of a height, a little more than in most fonts.
 
     >>> text_width("mmm", 10) > text_width("abc", 10) > text_width("iii", 10)
     True
@@ -118,7 +118,6 @@ class Node:
     place: Point
     role: str
     """``state``, ``success`` or ``failure``."""
-    start: bool = False
     half_width: float = RADIUS
     half_height: float = RADIUS
     size: float = NAME_SIZE
@@ -267,7 +266,7 @@ def _loop(node: Node, side: Point) -> Curve:
 def _arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) -> tuple[int, Curve]:
     """Bend an arrow as little as it takes to miss other states, and loops if it can, both given as boxes [n, 4].
 
-    Returns how many states it hits all the same, and the curve. Of two opposite arrows each bends to its own side.
+    Returns the number of states that it still hits, and the curve. Of two opposite arrows each bends to another side.
     """
     (x0, y0), (x1, y1) = here.place, there.place
     length = math.hypot(x1 - x0, y1 - y0)
@@ -391,7 +390,7 @@ def _place_nodes(
         for y, u in enumerate(column):
             ahead, aside = along * x, across * (y - (len(column) - 1) / 2)
             place = (aside, ahead) if downwards else (ahead, aside)
-            nodes[u] = Node(printable(u), place, role_of(machine, u), u == machine.start, wide[u])
+            nodes[u] = Node(printable(u), place, role_of(machine, u), wide[u])
     return nodes
 
 

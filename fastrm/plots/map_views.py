@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, printable
+from fastrm.dispatch import add_row, by_kind
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.plots.palette import (
     AGENT,
     FIELD_MAPS,
@@ -22,7 +23,8 @@ from fastrm.plots.palette import (
     rgb,
 )
 from fastrm.plots.style import check_width, new_figure, put_title, style
-from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, Cell, GridMap
+from fastrm.problems import Episode, TabularEpisode, unsupported
+from fastrm.worlds import FLOOR, FLOOR_TOO, START, WALL, Cell, GridMap, TableWorld, check_layout_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,3 +140,28 @@ def paint(grid: GridMap, row: int, column: int) -> Array:
         MAP_COLOURS["image"]["agent"]
     )
     return image
+
+
+@by_kind
+def draw_world(world: object, name: str = "", width: float | None = None) -> Figure:
+    """Draw a world by itself: a map, the layout of a table, or a water world as an episode begins."""
+    raise ConfigError(f"{shown(world)}: is no world that can be drawn")
+
+
+@add_row(draw_world, GridMap, TableWorld)
+def draw_layout(world: GridMap | TableWorld, name: str = "", width: float | None = None) -> Figure:
+    """Draw a map, or the one that the cells of a table are laid out on."""
+    return draw_maps([(name or world.source, check_layout_of(world))], width)
+
+
+@by_kind
+def show_episode(episode: Episode) -> str:
+    """Return an episode as text: where the agent is."""
+    raise unsupported(episode.problem)
+
+
+@add_row(show_episode, TabularEpisode)
+def show_on_map(episode: TabularEpisode) -> str:
+    """Return the map with the agent, or the number of its cell."""
+    grid = episode.problem.layout
+    return show(grid, *episode.cell) if grid else f"cell {episode.cell}\n"

@@ -24,7 +24,7 @@ LEARNER_COLOURS = {
 }  # fmt: skip
 """For figures of one kind of machine; none of them is the colour of a kind."""
 OTHER_LEARNER = "#44AA99"
-"""For a learner without a colour of its own."""
+"""For custom learners."""
 LEARNER_LINES: dict[str, Any] = {"qrm": (0, (1, 1)), "crm": "-", "hrm": (0, (5, 1.5))}
 LEARNER_MARKERS = {
     "qrm": "s", "crm": "o", "hrm": "^", "sarsa": "D", "expected-sarsa": "v", "double-q": "P", "q-lambda": "X",
@@ -125,7 +125,7 @@ def ink(colour: str) -> str:
 
 
 def lightness(colour: str) -> float:
-    """Return how light a colour is in a grey print, L* of the CIE, from 0 for black to 100 for white.
+    """Return the lightness of a colour in a grey print, L* of the CIE, from 0 for black to 100 for white.
 
     >>> lightness("#000000"), round(lightness("#777777")), round(lightness("#ffffff"))
     (0.0, 50, 100)

@@ -11,15 +11,15 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_number
-from fastrm.errors import ConfigError, printable, shown
+from fastrm.dispatch import add_row, by_kind
+from fastrm.errors import ConfigError, printable
 from fastrm.kernels.worlds import environments
 from fastrm.learners import Run, option_pairs, registry
 from fastrm.plots.map_views import draw_ground, draw_objects, starts_to_mark
 from fastrm.plots.palette import FIELD_MAPS, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, RULE, WHITE
 from fastrm.plots.style import new_figure, put_title, style
-from fastrm.plots.water import draw_water
-from fastrm.problems import Problem, WaterProblem, check_problem, retrace, slide
-from fastrm.worlds import OFFSETS, Cell, GridMap
+from fastrm.problems import Problem, TabularProblem, check_tabular, retrace, slide, unsupported
+from fastrm.worlds import OFFSETS, Cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +31,12 @@ MOST_ARROWS = 16
 _ENVIRONMENTS, _STEPS = 256, 2000
 
 
-def visits(problem: Problem, q: Array, epsilon: float = 0.1, episode_limit: int = 1000, seed: int = 0) -> Array:
+def visits(problem: TabularProblem, q: Array, epsilon: float = 0.1, episode_limit: int = 1000, seed: int = 0) -> Array:
     """Count, [cell, machine state], where an agent that acts epsilon-greedily on values `q` spends its steps.
 
     With several machines as many agents play each.
     """
-    check_problem(problem)
+    check_tabular(problem)
     tables, random = problem.tables, np.random.default_rng(seed)
     if q.shape != (len(tables.next_s), tables.n_u, problem.n_actions):
         raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action]")
@@ -86,8 +86,9 @@ class _Learned(NamedTuple):
     """The parts of the greedy paths in a machine state, one for each time that it is entered."""
 
 
+@by_kind
 def draw_learning(
-    problem: Problem | WaterProblem, run: Run, states: Sequence[int] | None = None, width: float | None = None
+    problem: Problem, run: Run, states: Sequence[int] | None = None, width: float | None = None
 ) -> Figure:
     """Draw policy, values and visits side by side, a row per machine state, and the greedy path over the map.
 
@@ -96,7 +97,7 @@ def draw_learning(
 
     Parameters
     ----------
-    problem : Problem or WaterProblem
+    problem : Problem
         What was learned.
     run : Run
         Who learned it.
@@ -110,10 +111,14 @@ def draw_learning(
     ConfigError
         When matplotlib is missing, or the run has no values per machine state or option.
     """
-    if isinstance(problem, WaterProblem):
-        if "greedy_actions" not in run.more:
-            raise ConfigError(f"problem={shown(problem)}: the run learned about another problem; give that one")
-        return draw_water(problem.world, problem, run.more["greedy_actions"].tolist(), width)
+    raise unsupported(problem)
+
+
+@add_row(draw_learning, TabularProblem)
+def draw_policies(
+    problem: TabularProblem, run: Run, states: Sequence[int] | None = None, width: float | None = None
+) -> Figure:
+    """Draw policy, values and visits on a map."""
     width = 9.4 if width is None else width
     check_number("width", width, 4, 40)
     rows, columns = problem.grid.size
@@ -170,7 +175,7 @@ def draw_run(run: Run) -> Figure:
     return figure
 
 
-def _lengths(problem: Problem, run: Run) -> str:
+def _lengths(problem: TabularProblem, run: Run) -> str:
     """Describe the length of the greedy path; of several starts the mean, and where the path begins."""
     found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
     shortest = ", ".join(f"{n:.6g}" for n in run.shortest)
@@ -182,7 +187,7 @@ def _lengths(problem: Problem, run: Run) -> str:
     )
 
 
-def _note(problem: Problem, run: Run) -> str:
+def _note(problem: TabularProblem, run: Run) -> str:
     """Explain visits, blank cells and pale arrows."""
     options = "the options shown" if run.controller is not None else "the learned values"
     unmarked = starts_to_mark(problem.starts)[1]
@@ -193,7 +198,7 @@ def _note(problem: Problem, run: Run) -> str:
     )
 
 
-def _gather(problem: Problem, run: Run) -> _Learned:
+def _gather(problem: TabularProblem, run: Run) -> _Learned:
     """Gather what is drawn of a run, by machine state."""
     paths: dict[int, list[list[Cell]]] = {}
     for number, path in enumerate(run.greedy_paths):
@@ -214,7 +219,7 @@ def _gather(problem: Problem, run: Run) -> _Learned:
     return _Learned(q, titles, count, paths)
 
 
-def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, tuple[str, ...]]:
+def _options(problem: TabularProblem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, tuple[str, ...]]:
     """Return values and titles of the option that is taken in each machine state: on the path, or else at the start."""
     first, pairs = run.more["first_option"], option_pairs(problem, run.config.self_loop_options)
     chosen, titles = [], []
@@ -226,7 +231,7 @@ def _options(problem: Problem, run: Run, paths: dict[int, list[list[Cell]]]) -> 
     return run.q[:, chosen], tuple(titles)
 
 
-def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> None:
+def _draw_policy(axis: Axes, problem: TabularProblem, learned: _Learned, u: int) -> None:
     """Draw greedy actions, dark where agents go, and the path."""
     draw_ground(axis, problem.grid)
     q, (rows, columns) = learned.q[:, u], problem.terrain.cells.T
@@ -250,9 +255,9 @@ def _draw_policy(axis: Axes, problem: Problem, learned: _Learned, u: int) -> Non
             axis.plot(x, y, color=colour, linewidth=thick, zorder=2.5, gid="path")
 
 
-def _directions(problem: Problem, action: Array) -> Array:
+def _directions(problem: TabularProblem, action: Array) -> Array:
     """Return the direction of the arrow of every cell, [cell, 2]."""
-    if isinstance(problem.terrain.world, GridMap):
+    if problem.terrain.is_map:
         return np.array(OFFSETS)[action]  # also into a wall
     cells = problem.terrain.cells
     way = cells[problem.tables.next_s[np.arange(len(cells)), action]] - cells
@@ -261,7 +266,7 @@ def _directions(problem: Problem, action: Array) -> Array:
 
 
 def _draw_field(
-    axis: Axes, bar: Axes, problem: Problem, values: Array, meaning: str, in_logs: bool = False
+    axis: Axes, bar: Axes, problem: TabularProblem, values: Array, meaning: str, in_logs: bool = False
 ) -> None:  # fmt: skip
     """Draw a number for every cell as a colour, and a scale of the colours."""
     from matplotlib.colors import LogNorm

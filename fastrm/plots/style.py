@@ -1,4 +1,4 @@
-"""Figures: their style, their panels, titles and legends, and how they are saved. Needs matplotlib when called."""
+"""Figures in our style: panels, titles, legends, looks of methods, and files. Imports matplotlib when it is needed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def legend_columns(names: Sequence[str], width: float) -> int:
-    """Return in how many columns a legend of these names fits into a width in inches."""
+    """Return the number of columns in which a legend of these names fits into a width in inches."""
     one = 0.55 + max(text_width(name, LEGEND_SIZE) for name in names)
     most = max(1, min(len(names), 4, int((width - 0.1) / one)))
     return -(-len(names) // -(-len(names) // most))  # as few as the rows need
@@ -200,7 +200,7 @@ def save(figure: Figure, path: Path, dpi: int | None = None) -> None:
 
 
 def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
-    """Return how the lines of the methods of one figure look, by label.
+    """Return the looks of the lines of methods in one figure, by label.
 
     A kind of machine is a colour, a learner a line and a marker; hollow markers mean reward shaping. In a figure of one
     kind a learner is also a colour, and in one of a single learner kinds are also lines and markers. Methods that

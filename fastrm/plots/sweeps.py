@@ -20,7 +20,7 @@ from fastrm.checks import check_choice
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
 from fastrm.plots.curves import name_of, value_text, with_settings
-from fastrm.plots.palette import RULE
+from fastrm.plots.palette import PATH_COLOUR, RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
@@ -29,6 +29,7 @@ from fastrm.plots.style import (
     legend_columns,
     line,
     looks_of,
+    new_figure,
     panels,
     set_panel_title,
     style,
@@ -251,11 +252,11 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
     setups, methods = (list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("setup", "method"))
     lines = []
     for (column, setup), method in itertools.product(enumerate(setups), methods):
-        mine = [point for point in points if (point.setup, point.method) == (setup, method)]
-        mine.sort(key=lambda point: by_optimism(point.optimism))
-        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in mine)]
-        starts = [by_optimism(point.optimism) for point in mine]
-        lines.append(_Line(column, method, starts, shares, [point.steps for point in mine]))
+        own = [point for point in points if (point.setup, point.method) == (setup, method)]
+        own.sort(key=lambda point: by_optimism(point.optimism))
+        shares = [(share.low, share.mean, share.high) for share in (point.shortest for point in own)]
+        starts = [by_optimism(point.optimism) for point in own]
+        lines.append(_Line(column, method, starts, shares, [point.steps for point in own]))
     with style():
         figure, axes, _, never = _draw_rows(len(setups), lines, title, width, each=2.2, across=0.2, headroom=1.4)
         for setup, (above, below) in zip(setups, axes.T, strict=True):
@@ -278,14 +279,16 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
     labels = list(dict.fromkeys(point.label for point in points))
-    values = sorted(dict.fromkeys(point.value for point in points), key=_numbers_first)
+    values = sorted(
+        dict.fromkeys(point.value for point in points), key=lambda v: (1, 0.0) if isinstance(v, str) else (0, v)
+    )
     is_text, across, lines = isinstance(values[0], str), 0.25, []
     for (column, place), label in itertools.product(enumerate(places), labels):
-        mine = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
-        mine.sort(key=lambda point: values.index(point.value))
+        own = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
+        own.sort(key=lambda point: values.index(point.value))
         beside = 0.1 * (labels.index(label) - 0.5 * (len(labels) - 1))
-        x = [values.index(point.value) + beside if is_text else float(point.value) for point in mine]
-        lines.append(_Line(column, label, x, [point.settled for point in mine], [point.steps for point in mine]))
+        x = [values.index(point.value) + beside if is_text else float(point.value) for point in own]
+        lines.append(_Line(column, label, x, [point.settled for point in own], [point.steps for point in own]))
     with style():
         figure, axes, wide, never = _draw_rows(
             len(places), lines, title, width, across=across, headroom=2.2, joined=not is_text,
@@ -335,6 +338,22 @@ def is_wide(numbers: Sequence[float]) -> bool:
     return min(numbers) > 0 and max(numbers) / min(numbers) > DECADE
 
 
-def _numbers_first(value: float | str) -> tuple[bool, float]:
-    """Return a key that sorts numbers by size, before texts as they come."""
-    return isinstance(value, str), 0.0 if isinstance(value, str) else value
+def draw_gaps(gaps: Sequence[tuple[str, str, float, float, float]]) -> Figure:
+    """Draw differences with their intervals: rows of (panel, name, mean, low, high), a panel beside the other."""
+    panels = list(dict.fromkeys(row[0] for row in gaps))
+    names = list(dict.fromkeys(row[1] for row in gaps))
+    with style():
+        figure = new_figure(3.2 * len(panels) + 0.6, 0.28 * len(names) + 0.9)
+        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        for axis, panel in zip(axes, panels, strict=True):
+            for _, name, mean, low, high in (row for row in gaps if row[0] == panel):
+                k, sure = len(names) - 1 - names.index(name), low > 0 or high < 0
+                colour = PATH_COLOUR if sure else "0.5"
+                axis.plot([low, high], [k, k], color=colour, linewidth=2)
+                axis.plot(mean, k, "o", color=colour, markersize=4.5)
+            axis.axvline(0, color="0.3", linewidth=0.8)
+            axis.set_yticks(range(len(names)), [printable(name) for name in reversed(names)])
+            axis.set_title(printable(panel), parse_math=False)
+            axis.set_xlabel("difference of the mean score")
+        figure.tight_layout()
+    return figure

@@ -10,12 +10,16 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_number
-from fastrm.errors import MissingExtra, printable
+from fastrm.dispatch import add_row
+from fastrm.errors import ConfigError, MissingExtra, printable, shown
 from fastrm.kernels.contracts import SUCCESS
-from fastrm.plots.animation import save_frames
+from fastrm.learners import Run
+from fastrm.plots.animation import save_episode, save_frames
 from fastrm.plots.graph import GraphImage
+from fastrm.plots.map_views import draw_world, show_episode
+from fastrm.plots.policies import draw_learning
 from fastrm.plots.style import PATH_COLOUR, ink, new_figure, object_colour, style
-from fastrm.problems import WaterProblem, WaterWalk
+from fastrm.problems import WaterEpisode, WaterProblem, WaterWalk
 from fastrm.worlds import COLOURS, Point, WaterWorld
 
 if TYPE_CHECKING:
@@ -100,8 +104,10 @@ def _draw_path(axis: Axes, problem: WaterProblem, walk: WaterWalk, side: float) 
             axis.plot(*path[step], "o", color=PATH_COLOUR, markersize=5, zorder=5)
 
 
-def show_water(problem: WaterProblem, state: Array, t: int) -> str:
-    """Return a world as text after t moves: the agent as @, balls as letters, one row of letters for twenty units."""
+@add_row(show_episode, WaterEpisode)
+def show_water(episode: WaterEpisode) -> str:
+    """Return the box as text: the agent as @, balls as letters, one row of letters for twenty units."""
+    problem, state, t = episode.problem, episode.states[-1], episode.steps
     rows = [[" "] * WIDE for _ in range(HIGH)]
     side = problem.world.side
 
@@ -116,19 +122,20 @@ def show_water(problem: WaterProblem, state: Array, t: int) -> str:
     return line + "".join(f"|{''.join(row)}|\n" for row in rows) + line
 
 
-def save_water_episode(problem: WaterProblem, actions: Sequence[int], out: Path, milliseconds: int = 90) -> None:
-    """Write an episode as an animated GIF, a frame per step, the machine beside it.
-
-    Raises
-    ------
-    ConfigError
-        When Pillow is missing or the file cannot be written.
-    """
+@add_row(save_episode, WaterProblem)
+def save_water_episode(
+    problem: WaterProblem,
+    path: Sequence[Any],
+    out: Path,
+    milliseconds: int = 90,
+    actions: Sequence[int] | None = None,
+) -> None:
+    """Write an episode on Water world, the machine beside it; it is told by its actions alone."""
     try:
         from PIL import Image
     except ImportError:
         raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
-    walk, machine = problem.walk(actions[: MAX_FRAMES - 1]), problem.machines[0]
+    walk, machine = problem.walk(list(actions or ())[: MAX_FRAMES - 1]), problem.machines[0]
     room = SIDE - 2 * LINE
     graph, total, frames = GraphImage(machine, PANEL, room, _FINE), 0.0, []
     names = [name for _, name in problem.states]
@@ -136,7 +143,7 @@ def save_water_episode(problem: WaterProblem, actions: Sequence[int], out: Path,
         frame = Image.new("RGB", ((SIDE + PANEL + 3 * GAP) * _FINE, (SIDE + 2 * GAP) * _FINE), _WHITE)
         _paint_box(frame, problem, walk.states[: t + 1], t)
         ended = u == problem.tables.n_u
-        state = _end(problem, walk) if ended else names[u]
+        state = problem.end_of(walk) if ended else names[u]
         wide, high = graph.size
         graph.paint(frame, (SIDE + 2 * GAP + (PANEL - wide) / 2, GAP + (room - high) / 2), printable(state))
         total += float(walk.rewards[t - 1]) if t else 0.0
@@ -144,13 +151,6 @@ def save_water_episode(problem: WaterProblem, actions: Sequence[int], out: Path,
         _write(frame, (f"step {t}     label {label or '-'}     reward {total:.6g}", state if ended else ""))
         frames.append(frame.resize((frame.width // _FINE, frame.height // _FINE), Image.Resampling.BOX))
     save_frames(frames, out, [milliseconds] * (len(frames) - 1) + [20 * milliseconds])
-
-
-def _end(problem: WaterProblem, walk: WaterWalk) -> str:
-    """Return the name of the terminal that a walk ended in."""
-    machine = problem.machines[0]
-    ends = machine.success if walk.outcome == SUCCESS else machine.failure
-    return ends[0] if ends else "failed"
 
 
 def _paint_box(frame: Any, problem: WaterProblem, states: Array, t: int) -> None:
@@ -188,22 +188,17 @@ def _write(frame: Any, lines: Sequence[str]) -> None:
         pen.text(((SIDE + 2 * GAP + PANEL / 2) * _FINE, y * _FINE), printable(text), fill=_DARK, font=font, anchor="mm")
 
 
-def draw_gaps(gaps: Sequence[tuple[str, str, float, float, float]]) -> Figure:
-    """Draw differences with their intervals: rows of (panel, name, mean, low, high), a panel beside the other."""
-    panels = list(dict.fromkeys(row[0] for row in gaps))
-    names = list(dict.fromkeys(row[1] for row in gaps))
-    with style():
-        figure = new_figure(3.2 * len(panels) + 0.6, 0.28 * len(names) + 0.9)
-        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-        for axis, panel in zip(axes, panels, strict=True):
-            for _, name, mean, low, high in (row for row in gaps if row[0] == panel):
-                k, sure = len(names) - 1 - names.index(name), low > 0 or high < 0
-                colour = PATH_COLOUR if sure else "0.5"
-                axis.plot([low, high], [k, k], color=colour, linewidth=2)
-                axis.plot(mean, k, "o", color=colour, markersize=4.5)
-            axis.axvline(0, color="0.3", linewidth=0.8)
-            axis.set_yticks(range(len(names)), [printable(name) for name in reversed(names)])
-            axis.set_title(printable(panel), parse_math=False)
-            axis.set_xlabel("difference of the mean score")
-        figure.tight_layout()
-    return figure
+@add_row(draw_world, WaterWorld)
+def draw_water_world(world: WaterWorld, name: str = "", width: float | None = None) -> Figure:
+    """Draw a water world as an episode begins."""
+    return draw_water(world, width=width)
+
+
+@add_row(draw_learning, WaterProblem)
+def draw_learned_path(
+    problem: WaterProblem, run: Run, states: Sequence[int] | None = None, width: float | None = None
+) -> Figure:
+    """Draw the episode of the greedy policy."""
+    if "tiles" not in run.more:
+        raise ConfigError(f"problem={shown(problem)}: the run learned about another problem; give that one")
+    return draw_water(problem.world, problem, run.greedy_actions[0], width)

@@ -66,6 +66,11 @@ class AgendaProblem(CellProblem):
         return (self.tour.length if self.tour and self.tour.is_shortest else math.nan,)
 
     @property
+    def sizes(self) -> list[tuple[str, object]]:
+        """How large it is, in names and numbers."""
+        return [("stages", self.columns), ("machine states", f"more than {MAX_STATES}; only coupled learns it")]
+
+    @property
     def refusal(self) -> str:
         """What to say where machine states are needed."""
         return (

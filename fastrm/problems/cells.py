@@ -23,7 +23,7 @@ from fastrm.machines import RewardMachine
 from fastrm.machines.language import Agenda
 from fastrm.problems.problem import Problem
 from fastrm.problems.terrain import Terrain
-from fastrm.worlds import Cell, GridMap
+from fastrm.worlds import Cell, GridMap, layout_of
 
 Per = Literal["object", "type"]
 """What has a column of its own."""
@@ -158,9 +158,42 @@ class CellProblem(Problem):
         """How many parts a path may have, each of which visits a cell at most once."""
 
     @property
+    @abstractmethod
+    def sizes(self) -> list[tuple[str, object]]:
+        """How large its machines are, in names and numbers."""
+
+    @property
     def actions(self) -> tuple[str, ...]:
         """Names of the actions, by number."""
         return self.terrain.actions
+
+    @property
+    def layout(self) -> GridMap | None:
+        """The map that pictures of it show, None where there is none."""
+        return layout_of(self.terrain.world)
+
+    @property
+    def facts(self) -> list[tuple[str, object]]:
+        """What there is to know about it at a glance: names and numbers."""
+        grid, several = self.layout, len(self.starts) > 1
+        return [
+            ("map", f"{self.source}, {grid.size[0]} x {grid.size[1]}") if grid else ("world", self.source),
+            ("cells", len(self.terrain.cells)),
+            *([] if self.terrain.is_map else [("actions", ", ".join(self.actions))]),
+            *self.sizes,
+            *([("starts", len(self.starts))] if several else []),
+            *([("slip", f"{self.slip:g}")] if self.slip else []),
+        ]
+
+    @property
+    def start_cells(self) -> tuple[Cell, ...]:
+        """The cells of its map in which episodes begin."""
+        return self.starts
+
+    def draw_start(self, random: np.random.Generator) -> int:
+        """Return the number of a start cell, drawn where there are several."""
+        starts = self.tables.starts
+        return int(starts[random.integers(starts.size)] if starts.size > 1 else starts[0])
 
     @property
     def grid(self) -> GridMap:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from fastrm.config import Profile
-from fastrm.dispatch import by_kind, row
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import MapError, shown
 from fastrm.machines import RewardMachine
 from fastrm.problems.agenda import compile_agenda
@@ -97,7 +97,7 @@ def compile(
     raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
 
 
-@row(compile, GridMap, TableWorld)
+@add_row(compile, GridMap, TableWorld)
 def compile_cells(
     grid: GridMap | TableWorld, machine: RewardMachine | Sequence[RewardMachine], *settings: Any, **named: Any
 ) -> CellProblem:
@@ -107,4 +107,4 @@ def compile_cells(
     return build(grid, machines, *settings, **named)
 
 
-row(compile, WaterWorld)(compile_water)
+add_row(compile, WaterWorld)(compile_water)

@@ -11,6 +11,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import LIVE, SUCCESS
+from fastrm.problems.problem import Problem
 from fastrm.problems.tabular import TabularEpisode, TabularProblem, check_tabular
 from fastrm.worlds import Cell
 
@@ -83,7 +84,7 @@ def find_actions(problem: TabularProblem, path: Sequence[Cell], machine: int = 0
     return chosen[::-1]
 
 
-def slide(problem: TabularProblem, actions: Array, random: np.random.Generator) -> Array:
+def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
     """Return where moves really go: each sideways with the problem's probability of slipping."""
     if not problem.slip:
         return actions

@@ -11,9 +11,12 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.machines import RewardMachine
+from fastrm.worlds import Cell, GridMap
 
 
 class Problem(ABC):
@@ -25,6 +28,8 @@ class Problem(ABC):
     """The machines; with several, episodes play them in turn."""
     profile: Profile
     """How ambiguities of the literature are resolved."""
+    slip = 0.0
+    """Probability that a move goes sideways."""
 
     @cached_property
     def states(self) -> tuple[tuple[int, str], ...]:
@@ -87,6 +92,36 @@ class Problem(ABC):
     @abstractmethod
     def refusal(self) -> str:
         """What to say where something needs another kind of problem."""
+
+    @property
+    def is_quickly_solved(self) -> bool:
+        """Whether exact answers about it exist and take about a second, so that thousands can be asked for."""
+        return False
+
+    @property
+    def layout(self) -> GridMap | None:
+        """The map that pictures of it show, None where there is none."""
+        return None
+
+    @property
+    def facts(self) -> list[tuple[str, object]]:
+        """What there is to know about it at a glance: names and numbers."""
+        return [("world", self.source), ("machine states", len(self.states))]
+
+    @property
+    def start_cells(self) -> tuple[Cell, ...]:
+        """The cells of its map in which episodes begin."""
+        return ()
+
+    def draw_start(self, random: np.random.Generator) -> int | None:
+        """Return where an episode begins, for `episode`: one of several starts, None where there is only one."""
+        return None
+
+    def _repr_html_(self) -> str:
+        """Show world, machines and key facts in a notebook."""
+        from fastrm.pages import problem_card
+
+        return problem_card(self)
 
     def names(self) -> str:
         """List the machines by name."""

@@ -243,6 +243,16 @@ class TabularProblem(CellProblem):
         return int(self.tables.n_u)
 
     @property
+    def is_quickly_solved(self) -> bool:
+        """Whether exact answers about it take about a second: they do."""
+        return True
+
+    @property
+    def sizes(self) -> list[tuple[str, object]]:
+        """How large its machines are, in names and numbers."""
+        return [("machine states", self.columns), ("events", len(self.tables.reward))]
+
+    @property
     def refusal(self) -> str:
         """What to say where something needs another kind of problem."""
         return f"problem: {self.source} is a map or a table; this is for other worlds"
@@ -314,12 +324,6 @@ class TabularProblem(CellProblem):
         reward.flags.writeable = False
         return self.changed(tables=self.tables._replace(reward=reward), gamma=gamma)
 
-    def _repr_html_(self) -> str:
-        """Show map, machines and key facts in a notebook."""
-        from fastrm.pages import problem_card
-
-        return problem_card(self)
-
     @cached_property
     def shortest(self) -> tuple[float, ...]:
         """Length of a shortest path that completes the task of each machine; of several starts the mean."""
@@ -377,10 +381,11 @@ class TabularEpisode(Episode):
         return "(terminal)" if self.u == self.problem.tables.n_u else self.problem.states[self.u][1]
 
 
-def check_tabular(problem: object) -> None:
-    """Raise ConfigError unless a problem has cells and machine states."""
+def check_tabular(problem: object) -> TabularProblem:
+    """Return a problem that has cells and machine states; raise ConfigError for others."""
     if not isinstance(problem, TabularProblem):
         raise unsupported(problem)
+    return problem
 
 
 def compile_tables(

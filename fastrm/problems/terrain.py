@@ -16,7 +16,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
-from fastrm.dispatch import by_kind, row
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, MapError, did_you_mean, shown
 from fastrm.kernels.contracts import FAR
 from fastrm.kernels.exact import distances
@@ -372,10 +372,10 @@ def survey(world: object, metric: Metric = "manhattan", start: Start = None) -> 
     raise MapError(f"grid={shown(world)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
 
 
-row(survey, GridMap)(GridTerrain.survey)
+add_row(survey, GridMap)(GridTerrain.survey)
 
 
-@row(survey, TableWorld)
+@add_row(survey, TableWorld)
 def survey_table(world: TableWorld, metric: Metric = "manhattan", start: Start = None) -> Terrain:
     """Number the cells of a table, whose distances are steps whatever the metric."""
     return TableTerrain.survey(world, start)

@@ -262,7 +262,7 @@ def check_name(what: str, name: object, known: Iterable[str], aliases: tuple[str
     """Raise ConfigError, with the nearest of the names, unless `name` is a known one or an alias of one."""
     names = tuple(known)
     if not isinstance(name, str) or name not in names + aliases:
-        near = did_you_mean(name[:60], names + aliases) if isinstance(name, str) else ""
+        near = did_you_mean(name, names + aliases)
         raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 

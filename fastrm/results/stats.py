@@ -312,39 +312,19 @@ def _gauss() -> tuple[Array, Array]:
     return (places + 1) / 2, weights / 2
 
 
-def _percentiles(*percentiles: float) -> Callable[[Array, Array, bool], tuple[float, ...]]:
-    return lambda values, _, is_censored: tuple(
-        censored_percentile(values, q) if is_censored else float(np.percentile(values, q)) for q in percentiles
-    )
-
-
-def _mean(values: Array, *_: object) -> tuple[float, ...]:
-    return (float(values.mean()),)
-
-
-def _middle_mean(values: Array, maps: Array, _: bool) -> tuple[float, ...]:
-    interval = interval_of(iqm, values, maps)
-    return float(iqm(values)), interval.low, interval.high
-
-
-def _share(values: Array, maps: Array, _: bool) -> tuple[float, ...]:
-    interval = interval_of_mean(values.astype(np.float64), maps)
-    return float(values.mean()), max(interval.low, 0.0), min(interval.high, 1.0)
-
-
-FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Array, Array, bool], tuple[float, ...]]]] = {
-    "quartiles": (tuple(f"_{q:.0f}" for q in QUARTILES), _percentiles(*QUARTILES)),
-    "median": (("_50",), _percentiles(50.0)),
-    "mean": (("",), _mean),
-    "iqm": (("", "_low", "_high"), _middle_mean),
-    "share": (("", "_low", "_high"), _share),
+FIGURES = {
+    "quartiles": tuple(f"_{q:.0f}" for q in QUARTILES),
+    "median": ("_50",),
+    "mean": ("",),
+    "iqm": ("", "_low", "_high"),
+    "share": ("", "_low", "_high"),
 }
-"""Figures of a group of runs: endings of their columns, and the figures of values on maps, which may be censored."""
+"""Figures of a group of runs, and the endings of their columns."""
 _SUMMARIES = sorted(
     ((value, figure, column) for value in VALUES for figure, column in value.summary), key=lambda row: row[1] == "share"
 )
 """What a summary gives, in order: shares of runs come last."""
-SUMMARY = ("maps", "over", *(column + end for _, figure, column in _SUMMARIES for end in FIGURES[figure][0]))
+SUMMARY = ("maps", "over", *(column + end for _, figure, column in _SUMMARIES for end in FIGURES[figure]))
 """Columns of `Results.summary`, NaN where all runs of a group failed."""
 
 
@@ -407,11 +387,23 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
         count = len(np.unique(where))
         row |= {"maps": count, "over": "maps" if count > 1 else "seeds"}
         for value, figure, column in _SUMMARIES:
-            ends, compute = FIGURES[figure]
-            figures = compute(columns[value.name][chosen], where, value.better == "fewer")
-            row |= {column + end: number for end, number in zip(ends, figures, strict=True)}
+            numbers = _figure(figure, columns[value.name][chosen], where, value.better == "fewer")
+            row |= {column + end: float(number) for end, number in zip(FIGURES[figure], numbers, strict=True)}
         rows.append(row)
     return rows
+
+
+def _figure(figure: str, values: Array, maps: Array, is_censored: bool) -> Sequence[float]:
+    """Return a figure of values on maps, with its interval where it has one."""
+    if figure in ("quartiles", "median"):
+        percentile = censored_percentile if is_censored else np.percentile
+        return [percentile(values, q) for q in (QUARTILES if figure == "quartiles" else (50.0,))]
+    if figure == "mean":
+        return [values.mean()]
+    if figure == "iqm":
+        return [iqm(values), *interval_of(iqm, values, maps)[:2]]
+    interval = interval_of_mean(values.astype(np.float64), maps)
+    return [values.mean(), max(interval.low, 0.0), min(interval.high, 1.0)]
 
 
 def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Over | None, **wanted: Any) -> Paired:

@@ -160,10 +160,10 @@ def free_name(path: Path, *beside: str) -> Path:
     return candidate
 
 
-def unwritable(path: Path, problem: OSError, cure: str = "") -> StoreError:
+def write_error(path: Path, problem: OSError) -> StoreError:
     """Return the error for a file that cannot be written; a full disk is nobody's bad argument."""
     error = DiskError if problem.errno in _FULL else StoreError
-    return error(f"{path}: cannot be written: {problem.strerror or problem}{cure}")
+    return error(f"{path}: cannot be written: {problem.strerror or problem}")
 
 
 class Lock:
@@ -182,13 +182,7 @@ class Lock:
         self._take()
 
     def hold(self) -> None:
-        """Return if this process owns the lock, taking it again where its file was removed.
-
-        Raises
-        ------
-        DiskError
-            When another process owns it by now.
-        """
+        """Take the lock again if its file was removed; raise DiskError if another process owns it by now."""
         if self._is_current():
             return
         self._let_go()
@@ -217,7 +211,7 @@ class Lock:
             for _ in range(_ATTEMPTS):
                 descriptor = os.open(self.path, _OWN, 0o666)
                 try:
-                    self._own(descriptor)
+                    self._lock_and_sign(descriptor)
                 finally:
                     if self._descriptor < 0:
                         os.close(descriptor)
@@ -228,13 +222,13 @@ class Lock:
             if self._descriptor >= 0:
                 self.release()
             if problem.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-                raise self._strange() from None
-            raise unwritable(self.target, problem) from None
+                raise self._foreign_file() from None
+            raise write_error(self.target, problem) from None
 
-    def _own(self, descriptor: int) -> None:
+    def _lock_and_sign(self, descriptor: int) -> None:
         """Lock an open lock file and sign it, unless it is no longer the one at its path."""
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise self._strange()
+            raise self._foreign_file()
         is_free, note = _lock(descriptor), os.read(descriptor, 200)
         if not is_free:
             owner = note.decode("utf-8", "replace").split("\n")[0].strip() or "another process"
@@ -242,13 +236,13 @@ class Lock:
         if not _is_at(descriptor, self.path):
             return  # its last owner removed it after we had opened it
         if not note.startswith(_NOTE[: len(note)]):
-            raise self._strange()
+            raise self._foreign_file()
         self._descriptor = descriptor
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, _NOTE + f"{os.getpid()} on {socket.gethostname()} since {now()}\n".encode())
 
-    def _strange(self) -> StoreError:
+    def _foreign_file(self) -> StoreError:
         return StoreError(f"{self.path}: not a lock file of fastrm; remove it, or choose another result file")
 
 
@@ -278,7 +272,7 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-MOST_BYTES_OF_NAME = 220
+MAX_NAME_BYTES = 220
 """Bytes of a result file's name; systems allow 255, and what is written beside it has a suffix of up to 35."""
 
 
@@ -299,7 +293,7 @@ class Store:
             self._prepare(fresh)
         except OSError as problem:
             self._lock.release()
-            raise unwritable(path, problem) from None
+            raise write_error(path, problem) from None
         except BaseException:
             self._lock.release()
             raise
@@ -339,13 +333,7 @@ class Store:
         return sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else []
 
     def _segments(self) -> Iterator[LazyColumns]:
-        """Read the finished batches; set damaged ones aside.
-
-        Raises
-        ------
-        StoreError
-            When one is sound and belongs to another experiment: it is somebody's work, and stays where it is.
-        """
+        """Read the finished batches; rename damaged ones, and raise StoreError for those of another experiment."""
         for path in self._segment_paths():
             if not stat.S_ISREG(path.lstat().st_mode):
                 raise StoreError(f"{path}: not a file of fastrm; remove it, or choose another result file")
@@ -430,10 +418,10 @@ class Store:
 
 def _check_place(path: Path) -> None:
     """Raise ConfigError unless a result file, and the files written beside it, can have this name."""
-    if len(os.fsencode(path.name)) > MOST_BYTES_OF_NAME:
+    if len(os.fsencode(path.name)) > MAX_NAME_BYTES:
         raise ConfigError(
             f"{shown(path.name)}: {len(os.fsencode(path.name))} bytes are too long for a result file, whose name grows "
-            f"while it is written; use at most {MOST_BYTES_OF_NAME}"
+            f"while it is written; use at most {MAX_NAME_BYTES}"
         )
     if not path.name or path.is_dir():
         raise ConfigError(f"{path}: is a folder; name a result file such as {path / 'results.h5'}")
@@ -442,13 +430,7 @@ def _check_place(path: Path) -> None:
 
 
 def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None = None) -> None:
-    """Join result files of one experiment into `out`. Runs that `out` already holds are kept.
-
-    Raises
-    ------
-    StoreError
-        When a file, or `out` where it exists, is not a result file of this experiment.
-    """
+    """Join result files of one experiment into `out`; runs of the experiment that `out` already holds are kept."""
     files = [_read_part(runs, path) for path in parts]
     _check_place(out)
     lock = Lock(out)
@@ -466,7 +448,7 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
         lock.hold()
         disk.publish(out, data)
     except OSError as problem:
-        raise unwritable(out, problem) from None
+        raise write_error(out, problem) from None
     finally:
         lock.release()
 

@@ -220,12 +220,12 @@ def check_column(name: str, column: Array, source: str) -> None:
     variable = _VARIABLES.get(name)
     if variable is None:
         return
-    wrong = _strange_text(variable, column) if column.dtype.kind == "S" else _strange_number(variable, column)
+    wrong = _find_wrong_text(variable, column) if column.dtype.kind == "S" else _find_wrong_number(variable, column)
     if wrong is not None:
         raise StoreError(f"{source}: {name!r} holds {wrong}")
 
 
-def _strange_number(variable: Variable, column: Array) -> str | None:
+def _find_wrong_number(variable: Variable, column: Array) -> str | None:
     """Return the first number out of range; NaN is in every range of floating-point numbers, as it means missing."""
     with np.errstate(invalid="ignore"):
         outside = (column < variable.low) | (column > variable.high)
@@ -234,7 +234,7 @@ def _strange_number(variable: Variable, column: Array) -> str | None:
     return f"{column[outside][0]}; expected numbers from {variable.low:g} to {variable.high:g}"
 
 
-def _strange_text(variable: Variable, column: Array) -> str | None:
+def _find_wrong_text(variable: Variable, column: Array) -> str | None:
     for value in np.unique(column).tolist():
         try:
             text = value.decode("utf-8")

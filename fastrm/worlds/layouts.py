@@ -63,7 +63,7 @@ def check_layout(walls: object, layout: object) -> str:
             f"walls={shown(walls)}: must be a number from 0 to below 1, the share of inner cells that are wall"
         )
     if not isinstance(layout, str) or layout not in LAYOUTS:
-        near = did_you_mean(layout, LAYOUTS) if isinstance(layout, str) else ""
+        near = did_you_mean(layout, LAYOUTS)
         raise MapError(f"layout={shown(layout)}: no such layout{near}; there are {', '.join(LAYOUTS)}")
     if walls and layout != "open":
         raise MapError(
@@ -187,7 +187,7 @@ def _cups(tiles: Tiles, source: str) -> frozenset[Fence]:
         raise MapError(f"{source}: cups in front of the objects shut one of them off; {cure}")
     moves = passable(tiles, fences)
     for cell in cells:
-        front = _beside(cell, _facing(cell, tiles))
+        front = _shift(cell, _step_to_start(cell, tiles))
         near = steps_from(front, moves, limit=2)  # no way is 2 steps long, so others are 3 or more
         if near[cell] >= 0 or (tiles[front] != tiles[cell] and tiles[cell] in tiles[near == 1]):
             raise MapError(f"{source}: no dead end in front of {chr(tiles[cell])} at {cell}; {cure}")
@@ -197,7 +197,7 @@ def _cups(tiles: Tiles, source: str) -> frozenset[Fence]:
 def _fit_cups(tiles: Tiles, cells: list[Cell], sizes: list[int]) -> frozenset[Fence] | None:
     """Give each cell the first of the sizes that leaves objects and dead ends within reach; None if none does."""
     fences: frozenset[Fence] = frozenset()
-    goals = cells + [_beside(cell, _facing(cell, tiles)) for cell in cells]
+    goals = cells + [_shift(cell, _step_to_start(cell, tiles)) for cell in cells]
     for cell in cells:
         tried = (fences | _cup(cell, tiles, size) for size in sizes)
         found = next((more for more in tried if all_in_reach(goals, passable(tiles, more))), None)
@@ -209,27 +209,27 @@ def _fit_cups(tiles: Tiles, cells: list[Cell], sizes: list[int]) -> frozenset[Fe
 
 def _cup(cell: Cell, tiles: Tiles, reach: int) -> frozenset[Fence]:
     """Return the fences of a cup whose bar reaches `reach` cells to both sides and whose arms are as long."""
-    towards = _facing(cell, tiles)
+    towards = _step_to_start(cell, tiles)
     aside = (towards[1], towards[0])
-    front = _beside(cell, towards)
-    pairs = [(_beside(cell, aside, k), _beside(front, aside, k)) for k in range(-reach, reach + 1)]
+    front = _shift(cell, towards)
+    pairs = [(_shift(cell, aside, k), _shift(front, aside, k)) for k in range(-reach, reach + 1)]
     for end, out in ((-reach, -reach - 1), (reach, reach + 1)):
-        along = [_beside(front, towards, k) for k in range(reach)]
-        pairs += [(_beside(here, aside, end), _beside(here, aside, out)) for here in along]
+        along = [_shift(front, towards, k) for k in range(reach)]
+        pairs += [(_shift(here, aside, end), _shift(here, aside, out)) for here in along]
     if tiles[front] != tiles[cell]:  # an object of the type beside the dead end would give it a way on
-        sides = [_beside(front, step) for step in (towards, aside, (-aside[0], -aside[1]))]
+        sides = [_shift(front, step) for step in (towards, aside, (-aside[0], -aside[1]))]
         pairs += [(front, side) for side in sides if tiles[side] == tiles[cell]]
     last = len(tiles) - 2
     return frozenset((min(p), max(p)) for p in pairs if min(*p[0], *p[1]) > 0 and max(*p[0], *p[1]) <= last)
 
 
-def _facing(cell: Cell, tiles: Tiles) -> Cell:
+def _step_to_start(cell: Cell, tiles: Tiles) -> Cell:
     """Return the step from a cell towards the start, along the axis on which it is farther away."""
     rows, columns = len(tiles) // 2 - cell[0], len(tiles) // 2 - cell[1]
     return (1 if rows > 0 else -1, 0) if abs(rows) >= abs(columns) else (0, 1 if columns > 0 else -1)
 
 
-def _beside(cell: Cell, step: Cell, times: int = 1) -> Cell:
+def _shift(cell: Cell, step: Cell, times: int = 1) -> Cell:
     return cell[0] + times * step[0], cell[1] + times * step[1]
 
 
@@ -316,16 +316,15 @@ def parse_recipe(text: str) -> Recipe:
         return Recipe(words[0])
     try:
         parse_setup(words[0] if words else "")
-        recipe = Recipe(words[0], *_obstacles(*words[1:]))
+        return Recipe(words[0], *_parse_obstacles(*words[1:]))
     except MapError as error:
         others = ", ".join(layout for layout in LAYOUTS if layout != "open")
         raise MapError(
             f"map {shown(text)}: {error}; write a setup such as 2a2b2c, alone or with one of: walls 0.2, {others}"
         ) from None
-    return recipe
 
 
-def _obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
+def _parse_obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
     """Read the words after the setup."""
     if word not in ("walls", *LAYOUTS):
         raise MapError(f"no such layout as {shown(word)}{did_you_mean(word, ('walls', *LAYOUTS))}")

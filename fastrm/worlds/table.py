@@ -208,10 +208,10 @@ class TableWorld:
     def _read_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
         if names is None:
             return tuple(f"action {a}" for a in range(self.n_actions))
-        listed = tuple(names) if isinstance(names, list | tuple) else ()
-        if len(listed) != self.n_actions or not all(isinstance(name, str) and name for name in listed):
+        given = tuple(names) if isinstance(names, list | tuple) else ()
+        if len(given) != self.n_actions or not all(isinstance(name, str) and name for name in given):
             raise self._fault(f"names={shown(names)}: must be a list of {self.n_actions} names, one per action")
-        return tuple(map(printable, listed))
+        return tuple(map(printable, given))
 
     def _check_layout(self, layout: GridMap | None) -> GridMap | None:
         if layout is None:

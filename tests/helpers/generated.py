@@ -35,7 +35,7 @@ _TYPES = {
     "LearnerConfig | Mapping[str, Any]": "table",
     "Metric": " or ".join(f'`"{name}"`' for name in METRICS),
 }
-_NUMPY = {"i": "int", "f": "float", "S": "text"}
+_NUMPY = {"i": "int", "u": "uint", "f": "float"}
 _COORDINATE_MEANINGS = {
     "run": "number of the run in the experiment, from 0",
     "tick": "number of the tick, from 0",
@@ -165,7 +165,7 @@ def _profiles() -> str:
 
 
 def _numpy_type(code: str) -> str:
-    return f"{_NUMPY[code[0]]}{8 * int(code[1:])}" if code[0] in "if" else "text"
+    return f"{_NUMPY[code[0]]}{8 * int(code[1:])}" if code[0] in _NUMPY else "text"
 
 
 def _coordinates() -> str:

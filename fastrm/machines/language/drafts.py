@@ -192,7 +192,7 @@ class AgendaEdge:
     line: int
 
 
-class Listed(NamedTuple):
+class Expansion(NamedTuple):
     """All states and edges of a machine, or only its agenda where they are too many."""
 
     states: tuple[str, ...]
@@ -202,24 +202,18 @@ class Listed(NamedTuple):
 
 def expand(
     start: str, states: Sequence[str], edges: Sequence[Edge | AgendaEdge], success: Sequence[str]
-) -> Listed:  # fmt: skip
-    """Replace agendas by states and edges.
-
-    Raises
-    ------
-    MachineError
-        Beginning with the line.
-    """
+) -> Expansion:  # fmt: skip
+    """Replace agendas by states and edges; messages of errors begin with the line."""
     plain = [edge for edge in edges if isinstance(edge, Edge)]
     agendas: dict[str, AgendaEdge] = {}
     for edge in edges:
         if isinstance(edge, AgendaEdge) and agendas.setdefault(edge.source, edge) is not edge:
             raise MachineError(f"{edge.line}: state {edge.source} has a second agenda; keep one, or add a state")
     if not agendas:
-        return Listed(tuple(states), tuple(plain))
+        return Expansion(tuple(states), tuple(plain))
     sets = {state: edge.agenda.sets() for state, edge in agendas.items()}
     if None in sets.values() or len(states) + sum(len(ways or ()) - 1 for ways in sets.values()) > MAX_STATES:
-        return _unlisted(start, plain, agendas, success)
+        return _join_agendas(start, plain, agendas, success)
     all_states, all_edges = list[str](), list[Edge]()
     for state in states:
         leaving = [edge for edge in plain if edge.source == state]
@@ -231,7 +225,7 @@ def expand(
         all_states += names.values()
         for left, ways in (sets[state] or {}).items():
             all_edges += _edges_of(agendas[state], names, left, ways, leaving)
-    return Listed(tuple(all_states), tuple(all_edges))
+    return Expansion(tuple(all_states), tuple(all_edges))
 
 
 def _edges_of(
@@ -262,7 +256,7 @@ def _names(edge: AgendaEdge, sets: dict[int, dict[str, int]], taken: set[str]) -
     return names
 
 
-def _unlisted(start: str, plain: list[Edge], agendas: dict[str, AgendaEdge], success: Sequence[str]) -> Listed:
+def _join_agendas(start: str, plain: list[Edge], agendas: dict[str, AgendaEdge], success: Sequence[str]) -> Expansion:
     """Return the agenda of a whole machine whose states, each with an agenda or one object, follow each other."""
     line = next(iter(agendas.values())).line
     refusal = MachineError(
@@ -284,4 +278,4 @@ def _unlisted(start: str, plain: list[Edge], agendas: dict[str, AgendaEdge], suc
         raise refusal
     if len(whole.targets) > MAX_STAGES:
         raise MachineError(f"{line}: the agendas have {len(whole.targets)} objects; at most {MAX_STAGES} are supported")
-    return Listed(tuple(chain), (), whole)
+    return Expansion(tuple(chain), (), whole)

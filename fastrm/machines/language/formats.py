@@ -73,14 +73,14 @@ def read_own(text: str, source: str) -> Draft:
     seen = dict.fromkeys([*fields.get("states", ()), start, *(name for e in edges for name in (e.source, e.target))])
     states = tuple(name for name in seen if name not in success and name not in failure)
     try:
-        listed = expand(start, states, edges, success)
+        expansion = expand(start, states, edges, success)
     except MachineError as problem:
         raise MachineError(f"{source}:{problem}") from None
     return Draft(
         start=start,
-        states=listed.states,
-        edges=listed.edges,
-        large=listed.large,
+        states=expansion.states,
+        edges=expansion.edges,
+        large=expansion.large,
         success=success,
         failure=failure,
         score=cast(Literal["task", "own"], fields.get("score", ["task"])[0]),

@@ -116,31 +116,20 @@ class Tokens:
         self.end = Token("", "", len(text.rstrip()))
         self.at = self.depth = 0
 
-    def token(self) -> Token:
-        """Return the next token; at the end one without text."""
+    @property
+    def next(self) -> Token:
+        """The next token; at the end one without kind and text."""
         return self.tokens[self.at] if self.at < len(self.tokens) else self.end
 
-    def kind(self) -> str:
-        """Return the kind of the next token, empty at the end."""
-        return self.token().kind
-
-    def peek(self) -> str:
-        """Return the text of the next token, empty at the end."""
-        return self.token().text
-
-    def place(self) -> int:
-        """Return the place of the next token."""
-        return self.token().place
-
     def take(self) -> str:
-        """Return the next token and go on."""
-        token = self.peek()
+        """Return the text of the next token and go on."""
+        text = self.next.text
         self.at += 1
-        return token
+        return text
 
     def accept(self, *signs: str) -> str:
         """Take the next token if it is one of some, else return an empty text."""
-        return self.take() if self.peek() in signs else ""
+        return self.take() if self.next.text in signs else ""
 
     def expect(self, sign: str, opened: int | None = None) -> None:
         """Take the next token, which must be a sign; `opened` is the place that asked for it."""
@@ -158,12 +147,12 @@ class Tokens:
 
     def missing(self, wanted: str) -> MachineError:
         """Return the error that something else was expected than the next token."""
-        found = repr(self.peek()[:40]) if self.peek() else "the end"
+        found = repr(self.next.text[:40]) if self.next.text else "the end"
         return self.error(f"expected {wanted}, found {found}{self.known}")
 
     def error(self, message: str, place: int | None = None) -> MachineError:
         """Return an error about a place, by default that of the next token."""
-        return fault(message, self.offset + (self.place() if place is None else place), self.what)
+        return fault(message, self.offset + (self.next.place if place is None else place), self.what)
 
 
 MAX_NAME = 40
@@ -214,16 +203,16 @@ class _Parser(Tokens):
     def whole(self, wanted: str) -> Expression:
         if not self.tokens:
             raise self.error(f"an empty {self.role}; write e.g. 'true' or '0'")
-        part = self.place(), self.chain("|")
-        if self.peek():
-            raise self.unexpected(self.peek(), self.place())
-        return self.typed(wanted, *part)
+        part = self.next.place, self.chain("|")
+        if self.next.text:
+            raise self.unexpected(self.next.text, self.next.place)
+        return self.check_type(wanted, *part)
 
     def unexpected(self, word: str, place: int) -> MachineError:
         hint = f" (write {_MEANT[word]} instead)" if word in _MEANT else ""
         return self.error(f"unexpected {word[:MAX_NAME]!r}{hint}", place)
 
-    def typed(self, wanted: str, place: int, node: Expression) -> Expression:
+    def check_type(self, wanted: str, place: int, node: Expression) -> Expression:
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
             row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
@@ -235,51 +224,51 @@ class _Parser(Tokens):
     def chain(self, sign: str) -> Expression:
         parts: list[tuple[int, Expression]] = []
         while not parts or self.accept(sign):
-            parts.append((self.place(), self.chain("&") if sign == "|" else self.negation()))
+            parts.append((self.next.place, self.chain("&") if sign == "|" else self.negation()))
         if len(parts) == 1:
             return parts[0][1]
-        return Chain(sign, tuple(self.typed("truth", *part) for part in parts))
+        return Chain(sign, tuple(self.check_type("truth", *part) for part in parts))
 
     def negation(self) -> Expression:
-        place = self.place()
+        place = self.next.place
         if not self.accept("!"):
             return self.comparison()
         with self.deeper(place):
-            return Unary("!", self.typed("truth", self.place(), self.negation()))
+            return Unary("!", self.check_type("truth", self.next.place, self.negation()))
 
     def comparison(self) -> Expression:
-        left = self.place(), self.arithmetic("+", "-")
+        left = self.next.place, self.arithmetic("+", "-")
         sign = self.accept(*COMPARE)
         if not sign:
             return left[1]
-        right = self.place(), self.arithmetic("+", "-")
-        if self.peek() in COMPARE:
+        right = self.next.place, self.arithmetic("+", "-")
+        if self.next.text in COMPARE:
             raise self.error("comparisons do not chain; join two with '&'")
-        return Binary(sign, self.typed("number", *left), self.typed("number", *right))
+        return Binary(sign, self.check_type("number", *left), self.check_type("number", *right))
 
     def arithmetic(self, *signs: str) -> Expression:
         operand = partial(self.arithmetic, "*", "/") if "+" in signs else self.minus
-        first, node = self.place(), operand()
-        while self.peek() in signs:
+        first, node = self.next.place, operand()
+        while self.next.text in signs:
             self.operators += 1
             if self.operators > MAX_OPERATORS:
                 raise self.error(f"an expression with more than {MAX_OPERATORS} operators; split it up")
-            sign, place = self.take(), self.place()
+            sign, place = self.take(), self.next.place
             right = operand()
-            node = Binary(sign, self.typed("number", first, node), self.typed("number", place, right))
+            node = Binary(sign, self.check_type("number", first, node), self.check_type("number", place, right))
         return node
 
     def minus(self) -> Expression:
-        place = self.place()
+        place = self.next.place
         if not self.accept("-"):
             return self.atom()
         with self.deeper(place):
-            operand = self.typed("number", self.place(), self.minus())
+            operand = self.check_type("number", self.next.place, self.minus())
         return Number(-operand.value) if isinstance(operand, Number) and operand.value else Unary("-", operand)
 
     def atom(self) -> Expression:
-        kind, place = self.kind(), self.place()
-        word = self.take()
+        kind, word, place = self.next
+        self.take()
         if not word:
             raise self.error("something is missing at the end")
         if kind == "number":
@@ -305,7 +294,7 @@ class _Parser(Tokens):
             operands: list[Expression] = []
             with self.deeper(place):
                 while not operands or self.accept(","):
-                    operands.append(self.typed("number", self.place(), self.chain("|")))
+                    operands.append(self.check_type("number", self.next.place, self.chain("|")))
             self.expect(")")
             return Chain(function, tuple(operands))
         known = (*FEATURES, *FOLDS)
@@ -320,6 +309,6 @@ class _Parser(Tokens):
         return Feature(function, name)
 
     def object_type(self, function: str) -> str:
-        if self.kind() != "name" or self.peek() in RESERVED:
+        if self.next.kind != "name" or self.next.text in RESERVED:
             raise self.error(f"{function}(...) needs the name of an object type")
         return self.take()
