@@ -37,7 +37,7 @@ from fastrm.exact.values import Pair, follow, refuse_slip, value_and_policy
 from fastrm.kernels.contracts import FAR, SUCCESS
 from fastrm.kernels.exact import values
 from fastrm.machines.language import as_written, constant
-from fastrm.problems import TabularProblem
+from fastrm.problems import TabularProblem, check_tabular
 
 _ROUNDS = 200
 _GRID = 49
@@ -51,6 +51,7 @@ def critical_reward(problem: TabularProblem, gamma: float, machine: int = 0) -> 
     At R* itself a shortest path and another one are both optimal. Where every path is a shortest one all terminal
     rewards do, and R* is -infinity (as it is where it lies below -1e307). Of several starts the largest R* counts.
     """
+    check_tabular(problem)
     refuse_slip(problem, "the threshold of the terminal reward")
     if gamma >= 1:
         raise ConfigError("gamma=1: the threshold of the terminal reward needs a gamma below 1")

@@ -227,13 +227,13 @@ def read_learner(given: object) -> tuple[LearnerConfig, Sweep]:
     return learner, sweep
 
 
-def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | None) -> None:
+def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | None, kinds: Collection[str]) -> None:
     """Refuse a setting that no method reads: all its values would give the same runs."""
     for name, _ in sweep:
         readers = [
             method
             for method in methods
-            if name in (*registry.COMMON, *registry.settings_of(method.algo))
+            if name in (*registry.COMMON, *registry.settings_of(method.algo, kinds))
             and (name != "q_init" or method.shaping or (method.optimism is None and optimism is None))
         ]
         if not readers:

@@ -95,6 +95,7 @@ def read_plan(text: str) -> dict[str, Any]:
     check_start(table.get("start"))
     _check_sweep(table)
     _check_warm_start(table)
+    _check_not_given(table)
     _check_machines(table)
     _check_count(table)
     return table
@@ -206,6 +207,14 @@ def _check_warm_start(table: dict[str, Any]) -> None:
         raise ConfigError("warm_start: must be a list of pairs of methods")
 
 
+def _check_not_given(table: dict[str, Any]) -> None:
+    """Raise ConfigError unless the settings that were not given are among those that a problem may replace."""
+    swept = [name for name, _ in table.get("sweep", [])]
+    names, replaceable = table.get("not_given", []), [x for x in LearnerConfig().not_given if x not in swept]
+    if not isinstance(names, list) or not all(name in replaceable for name in names):
+        raise ConfigError(f"not_given: must be a list of settings, of {', '.join(replaceable)}")
+
+
 def _check_count(table: dict[str, Any]) -> None:
     count = math.prod(len(table[name]) for name in ("grids", "tasks", "methods")) * table["seeds"]
     count *= math.prod(len(values) for _, values in table.get("sweep", []))
@@ -257,7 +266,10 @@ def machines_of(
     for _, _, text in grids:
         world = cast("GridMap", read_world(text))
         problem = compile(world, build(0.0), experiment.profile, experiment.metric, start=experiment.start)
-        critical = as_float(critical_reward(problem, experiment.first_learner.gamma))
+        try:
+            critical = as_float(critical_reward(problem, experiment.first_learner.gamma))
+        except ConfigError as fault:
+            raise ConfigError(f"terminal_rewards.{kind}={reward!r}: {fault}") from None
         if math.isinf(critical):
             raise ConfigError(f"terminal_rewards.{kind}={reward!r}: R* is beyond floating point; give a number")
         factor = critical_factor(reward) or 1.0
@@ -306,6 +318,11 @@ def rotation_of(tasks: Sequence[tuple[str, Machines]]) -> tuple[str, Machines]:
     return "+".join(names) if len(names) < 4 else f"{names[0]}..{names[-1]}", joined
 
 
+def kind_of_problem(text: str) -> str:
+    """Return the kind of problem that a world makes, by which learners are looked up."""
+    return "water" if kind_of_text(text) == "water" else "tabular"
+
+
 class Place(NamedTuple):
     """Where a run stands in its plan."""
 
@@ -350,7 +367,7 @@ class Plan:
         grids = grids_of(experiment)
         methods = tuple(Method.parse(label) for label in experiment.methods)
         tasks = tasks_of(experiment, {method.kind for method in methods}, grids)
-        check_is_read(experiment.sweep, methods, experiment.optimism)
+        check_is_read(experiment.sweep, methods, experiment.optimism, {kind_of_problem(text) for _, _, text in grids})
         settings = asdict(experiment)
         if isinstance(experiment.learner, LearnerConfig):
             settings["learner"] = stored_learner(experiment.learner)
@@ -429,7 +446,7 @@ class Plan:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kind of problem that every world makes, by which learners are looked up."""
-        return tuple("water" if kind_of_text(text) == "water" else "tabular" for _, _, text in self.grids)
+        return tuple(kind_of_problem(text) for _, _, text in self.grids)
 
     @cached_property
     def variants(self) -> tuple[LearnerConfig, ...]:

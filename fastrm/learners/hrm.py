@@ -25,7 +25,7 @@ from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import hrm
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
 from fastrm.learners.registry import Values
-from fastrm.problems import TabularProblem
+from fastrm.problems import TabularProblem, check_tabular
 
 
 class Hrm:
@@ -84,6 +84,7 @@ def option_pairs(problem: TabularProblem, self_loops: bool = False) -> list[tupl
     The goal is the name of a state; all terminals of a machine are named ``""`` where the profile merges them. Unless
     the profile has ``failure_options``, an edge to a failure makes an option only in a state that would have none.
     """
+    check_tabular(problem)
     profile, pairs = problem.profile, []
     for column, (number, name) in enumerate(problem.states):
         machine = problem.machines[number]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -104,9 +104,9 @@ def find(name: str, kind: str = "tabular") -> Learner:
     return _known[name]
 
 
-def settings_of(name: str) -> set[str]:
-    """Return the settings that a learner reads on any kind of problem."""
-    return {setting for kind in ("tabular", *PLACES) if name in names(kind) for setting in find(name, kind).settings}
+def settings_of(name: str, kinds: Collection[str]) -> set[str]:
+    """Return the settings that a learner reads on some kinds of problems."""
+    return {setting for kind in kinds if name in names(kind) for setting in find(name, kind).settings}
 
 
 def register(learner: Learner) -> None:

@@ -145,7 +145,8 @@ class Run:
         True
         """
         check_acts_by_state(self.algo)
-        check_tabular(problem)
+        for each in (problem, self.problem or problem):
+            check_tabular(each)
         sizes = len(problem.terrain.cells), problem.n_actions
         if (self.q.shape[0], self.q.shape[2]) != sizes or self.states != problem.states:
             raise ConfigError(

@@ -472,6 +472,11 @@ def compile_water(
         )
     machines = check_machines(machine)
     for item in machines:
+        if item.large:
+            raise MachineError(
+                f"{item.source}: an agenda of more than 1024 machine states is learned on maps, and {world.source} is a "
+                "water world; take fewer stages"
+            )
         if item.potential:
             raise MachineError(
                 f"{item.source}: a potential needs the steps to go, which depend on time on Water world; leave it out"

@@ -130,7 +130,6 @@ def test_a_check_has_the_same_parts_on_water_as_on_a_map(edge, verdict, kind, me
     [
         (lambda p: fastrm.solve(p, gamma=1.5), "gamma=1.5: must be"),
         (lambda p: fastrm.guarantee(p, machine=1), "machine=1: must be a whole number from 0 to 0"),
-        (lambda p: fastrm.optimal_arps(p), "is a water world; this needs the cells of a map"),
         (lambda p: fastrm.hrm_fixed_point(p), "is a water world; this needs the cells of a map"),
         (lambda p: fastrm.solve(fastrm.compile(p.world, fastrm.task("a", kind="num"), "icarte2022")), "clean' only"),
     ],
@@ -139,3 +138,26 @@ def test_what_has_no_exact_answer_is_refused_in_one_line(ask, message):
     with pytest.raises(FastrmError) as caught:
         ask(fastrm.compile(WaterWorld.generate(3), fastrm.task("a")))
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_unit_of_a_score_is_one_completion_in_the_fewest_steps():
+    problem = fastrm.compile(WaterWorld.generate(3), [fastrm.task("a"), fastrm.task("a-b")])
+    units = tuple(1 / length for length in problem.shortest)
+    assert fastrm.optimal_arps(problem) == units == fastrm.optimal_arps(problem, gamma=0.5, epsilon=0.3)
+    assert tuple(fastrm.check(problem, machine=k).optimal_arps for k in range(2)) == units
+
+
+def test_answers_share_their_classes_with_those_of_maps():
+    water = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    tabular = fastrm.compile(fastrm.GridMap.generate("1a", size=7), fastrm.task("a"))
+    for problem in (water, tabular):
+        assert isinstance(problem, fastrm.Problem)
+        best, verdict = fastrm.solve(problem), fastrm.guarantee(problem)
+        assert isinstance(best, fastrm.Solution) and isinstance(verdict, fastrm.Guarantee)
+        assert best.length == best.shortest == problem.shortest[0] == verdict.length
+        assert repr(verdict) == f"<Guarantee shortest: optimal {best.length}, shortest {best.length} steps>"
+    for ask in (lambda: fastrm.guarantee(water).critical_reward, lambda: fastrm.guarantee(water).gamma_interval):
+        with pytest.raises(FastrmError, match=r"needs the cells of a map, and <water seed 3> has none$"):
+            ask()
+    with pytest.raises(FastrmError, match="is a water world; this needs the cells of a map"):
+        fastrm.solve(water).arps()

@@ -225,7 +225,7 @@ def test_two_names_of_one_kind_are_refused(toml):
 def test_suites_are_listed_with_their_sizes_and_without_the_published_data(monkeypatch):
     monkeypatch.delenv("FASTRM_REFERENCE", raising=False)
     suites = {suite.name: suite for suite in list_suites()}
-    assert {path.stem for path in (ROOT / "bench" / "suites").glob("*.toml")} == {*suites, "water"}  # which is a study
+    assert {path.stem for path in (ROOT / "bench" / "suites").glob("*.toml")} == set(suites)
     assert all(20 < len(suite.description) <= 76 and suite.description.endswith(".") for suite in suites.values())
     for name in ("quick", "paper", "beyond"):
         assert suites[name].runs == Plan.of(Experiment.named(name)).count and not suites[name].needs_reference

@@ -12,7 +12,7 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Batch, true_columns
 from fastrm.learners.coupled import follow_columns
 from fastrm.machines import terms as task_terms
-from fastrm.problems import Episode, find_tour, survey
+from fastrm.problems import find_tour, survey
 
 import naive
 from compare import PROFILES, assert_equal
@@ -211,10 +211,9 @@ def test_an_agenda_without_machine_states_is_learned_and_nothing_else_is_done_wi
     run = train(problem, "coupled", steps=200_000, seed=0)
     assert problem.tour.is_shortest and problem.shortest[0] <= run.greedy_length <= 1.5 * problem.shortest[0]
     assert run.q.shape[1] == 16 and run.unit == (1 / problem.shortest[0],)
-    for ask in (
-        lambda: train(problem, "crm", steps=10), lambda: solve(problem), lambda: guarantee(problem),
-        lambda: Episode(problem),
-    ):  # fmt: skip
+    with pytest.raises(ConfigError, match="algo on agendas of more than 1024 machine states='crm': must be"):
+        train(problem, "crm", steps=10)
+    for ask in (lambda: solve(problem), lambda: guarantee(problem), lambda: problem.episode()):
         with pytest.raises(
             ConfigError,
             match="an agenda of 16 stages with more than 1024 machine states, which are not listed; only coupled",

@@ -7,6 +7,7 @@ import pytest
 
 import fastrm
 from fastrm import ConfigError, GridMap, compile, env, pages, plots, problems, task, train
+from fastrm.exact import score_ceiling
 from fastrm.learners import hrm_fixed_point, option_pairs
 
 LETTERS = "abcdefghijklmnopqr"
@@ -15,25 +16,19 @@ REFUSAL = (
     r"learns it, by fastrm.train\(problem, 'coupled'\) or the method coupled-bool of an experiment$"
 )
 TRUE = {
-    "agenda", "at", "changed", "from_start", "gamma", "grid", "machines", "n_actions", "nbytes", "number_of",
-    "potential", "profile", "room", "shortest", "slip", "source", "start", "starts", "terrain", "tour",
+    "actions", "agenda", "at", "columns", "defaults", "grid", "kind", "known_shortest", "longest_episode", "machines",
+    "n_actions", "names", "nbytes", "number_of", "profile", "refusal", "room", "shortest", "slip", "source", "stages",
+    "start", "starts", "terrain", "tour",
 }  # fmt: skip
-WITHOUT_STATES = {"tables", "ending", "example", "plain"}
-"""Arrays by machine state, which have none."""
-REFUSED = {
-    "states": lambda problem: problem.states,
-    "step": lambda problem: problem.step(0, 0, 0),
-    "steps_to_go": lambda problem: problem.steps_to_go,
-    "written": lambda problem: problem.written(0, 0),
-}
+WITHOUT_STATES = {"states", "tables"}
+"""What is listed by machine state, of which there are none."""
+REFUSED = {"episode": lambda problem: problem.episode()}
 PATH = [(7, 7), (7, 8)]
 ELSEWHERE = {
     "solve": fastrm.solve, "guarantee": fastrm.guarantee, "check": fastrm.check, "optimal_arps": fastrm.optimal_arps,
-    "hrm_fixed_point": hrm_fixed_point, "option_pairs": option_pairs, "Episode": problems.Episode,
+    "hrm_fixed_point": hrm_fixed_point, "option_pairs": option_pairs, "score_ceiling": score_ceiling,
     "retrace": lambda problem: list(problems.retrace(problem, PATH)),
     "find_actions": lambda problem: problems.find_actions(problem, PATH),
-    "train qrm": lambda problem: train(problem, "qrm", steps=10),
-    "train hrm": lambda problem: train(problem, "hrm", steps=10),
     "env": env.RewardMachineEnv, "vector env": lambda problem: env.RewardMachineVectorEnv(2, problem),
     "explain": pages.explain_page,
     "draw": lambda problem: plots.draw_learning(problem, train(problem, "coupled", steps=10)),
@@ -64,17 +59,24 @@ def test_what_needs_machine_states_is_refused_in_one_line(problem, question):
         question(problem)
 
 
+@pytest.mark.parametrize("algo", ["qrm", "hrm", "dyna"])
+def test_a_learner_of_machine_states_is_refused_with_the_one_that_learns_it(problem, algo):
+    with pytest.raises(ConfigError, match=rf"^algo on agendas of .* states='{algo}': must be one of coupled$"):
+        train(problem, algo, steps=10)
+
+
 def test_no_array_has_a_machine_state_or_a_success(problem):
     tables = problem.tables
-    assert tables.n_u == 0 and not tables.outcome.any() and not tables.reward.any() and not problem.plain.any()
-    assert problem.ending.shape == (1, 0) and problem.example.shape == (1,) and not tables.event.any()
+    assert tables.n_u == 0 and not tables.outcome.any() and not tables.reward.any() and not tables.event.any()
+    assert problem.states == () and problem.stages == tuple(LETTERS[:12]) and problem.columns == 12
 
 
 def test_what_it_says_of_itself_is_true(problem):
     name = "{a,b,c,d,e,f,g,h,i,j,k,l} boolean on <1a1b1c1d1e1f1g1h1i1j1k1l size 15 seed 3>"
     assert repr(problem) == f"<Problem {name}: 169 cells, 12 stages, more than 1024 machine states>"
-    assert repr(problem.changed(slip=0.25)).endswith("more than 1024 machine states, slip 0.25>")
-    assert problem.at(0.5) is problem and problem.from_start((7, 7)).starts == ((7, 7),)
+    assert repr(agenda(12, slip=0.25)).endswith("more than 1024 machine states, slip 0.25>")
+    assert problem.at(0.5) is problem and problem.starts == ((7, 7),)
+    assert isinstance(problem, problems.AgendaProblem) and not isinstance(problem, problems.TabularProblem)
     card = problem._repr_html_()
     assert "more than 1024" in card and "<td" in card and "events" not in card
     assert f"{problem.shortest[0]} steps" in card
