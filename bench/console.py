@@ -14,7 +14,7 @@ import textwrap
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -173,13 +173,15 @@ def words_of(values: Sequence[float | str]) -> str:
     return ("; " if any("," in word for word in words) else ", ").join(words)
 
 
-def new_table(title: str, *columns: str) -> Table:
+def new_table(title: str, *columns: str, rows: Iterable[Sequence[str]] = ()) -> Table:
     """Make a table: the first column and columns of words on the left, numbers on the right."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
     for k, column in enumerate(columns):
         table.add_column(column, justify="left" if k == 0 or column in LEFT else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

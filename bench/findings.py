@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import printable
@@ -28,10 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     results = load_results(arguments.file)
     if not results.complete:
         say(f"{state_of(results)}; told from the runs that are there")
+    wanted = {"by_task": arguments.by_task, "exact": not arguments.no_exact}
     if arguments.json:
-        print_json(as_dict(results, by_task=arguments.by_task, exact=not arguments.no_exact))
+        print_json(as_dict(results, **wanted))
         return 0
-    for part in as_markdown(results, by_task=arguments.by_task, exact=not arguments.no_exact):
+    for part in as_markdown(results, **wanted):
         sys.stdout.write(part)
         sys.stdout.flush()
     return 0
@@ -60,10 +61,6 @@ def as_markdown(results: Results, by_task: bool = False, exact: bool = True) -> 
     for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact)):
         yield ("\n" if k else "") + table["title"] + ".\n"
         if table["rows"]:
-            yield "\n" + _table(table["head"], table["rows"])
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    shown = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(line)} |\n" for line in shown)
+            lines = [table["head"], ["---"] * len(table["head"]), *table["rows"]]
+            cells = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
+            yield "\n" + "".join(f"| {' | '.join(line)} |\n" for line in cells)

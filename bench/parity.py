@@ -116,10 +116,9 @@ def print_water(optima: Sequence[WaterOptimum], records: Sequence[WaterRecord]) 
 
     console = new_console()
     for one in optima:
-        table = new_table(f"fewest steps of t10 on {one.world}", "velocity at the start", "paid", "completed")
-        for name, paid, completed in zip(WATER_ACTIONS, one.paid, one.completed, strict=True):
-            table.add_row(name, f"{paid}", f"{completed}")
-        console.print(table)
+        rows = zip(WATER_ACTIONS, map(str, one.paid), map(str, one.completed), strict=True)
+        heads = "velocity at the start", "paid", "completed"
+        console.print(new_table(f"fewest steps of t10 on {one.world}", *heads, rows=rows))
     columns = ("world", "learner", "episodes", "paid", "best", "ratio", "settled", "ratio", "fell")
     table = new_table("published episodes of t10: steps, and their ratio to the fewest", *columns)
     for record in records:
@@ -228,10 +227,8 @@ def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) ->
 
 def print_speeds(speeds: Sequence[Speed]) -> None:
     """Print steps a second on one core, here and as published."""
-    table = new_table("steps a second on one core", "", "ours", "published", "ratio")
-    for one in speeds:
-        table.add_row(one.name, f"{one.ours:,.0f}", f"{one.published:,.0f}", f"{one.ours / one.published:,.0f}")
-    new_console().print(table)
+    rows = ((s.name, *(f"{x:,.0f}" for x in (s.ours, s.published, s.ours / s.published))) for s in speeds)
+    new_console().print(new_table("steps a second on one core", "", "ours", "published", "ratio", rows=rows))
 
 
 ABLATION_HEAD = """\
