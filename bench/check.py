@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fastrm.bench")
 MAX_DRAWN = 80
 MOST_STARTS = 8
-"""Starts that are told of one by one."""
+"""Starts that are printed one by one; of more, only the mean."""
 COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
 MARKS, ASCII_MARKS = "•@!", "*@!"
 """The optimal path, its loop, and where it leaves the shortest routes: no letters, which stand for objects."""
@@ -116,7 +116,7 @@ def as_dict(report: Check[Guarantee], hrm: HrmFixedPoint | None, messages: list[
 
 
 def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespace) -> int:
-    """Tell what can be expected where moves slip, and no path is certain."""
+    """Print what can be expected where moves slip, and no path is certain."""
     from fastrm.exact import solve
 
     if arguments.fail:
@@ -141,13 +141,13 @@ def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespac
 
 
 def _print_starts(console: Console, solution: Solution, worst: object) -> None:
-    """Tell of every start, or of many in the mean, and of which one all else is told."""
+    """Print every start, or the mean of many, and the start that the rest of the report is about."""
     cells = solution.problem.starts
     if len(cells) == 1:
         return
     for one in map(solution.from_start, cells if len(cells) <= MOST_STARTS else ()):
-        way = "never completes" if one.length is None else f"{one.length} steps"
-        console.print(f"  from {one.problem.starts[0]!s:12} optimal {way}, shortest {one.shortest} steps")
+        length = "never completes" if one.length is None else f"{one.length} steps"
+        console.print(f"  from {one.problem.starts[0]!s:12} optimal {length}, shortest {one.shortest} steps")
     mean = "never completes from some" if solution.length is None else f"{solution.length:.6g} steps"
     console.print(f"  mean of {len(cells)} starts: optimal {mean}, shortest {solution.shortest:.6g} steps")
     console.print(f"  the verdict is that of the start {worst}:")
@@ -198,8 +198,8 @@ def _print_thresholds(console: Console, report: Check[Guarantee], hrm: HrmFixedP
     low, high = verdict.gamma_interval or (None, None)
     interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
     console.print(f"  gamma            {interval}")
-    way = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
-    settled = way if hrm.length is None else f"{hrm.length:g} steps"
+    end = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
+    settled = end if hrm.length is None else f"{hrm.length:g} steps"
     loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
     console.print(f"  HRM settles on   {settled}{loss} (exploration left out)")
 

@@ -1,4 +1,4 @@
-"""``claims``: what result files say about the claims of the paper."""
+"""``claims``: the claims of the paper, judged on result files."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def print_claims(judged: Sequence[Judged]) -> None:
 
 
 def _print_hanging(console: Console, head: str, body: str) -> None:
-    """Print a text in rich's markup after a head; lines that follow stand below the text, and none ends in blanks."""
+    """Print a text in rich's markup after a head; further lines are indented to the text, and none ends in blanks."""
     from rich.text import Text
 
     lines = Text.from_markup(body).wrap(console, max(console.width - len(head), 20))
@@ -135,7 +135,7 @@ def _about_p(judged: Sequence[Judged]) -> str:
 
 
 def _heads(judged: Sequence[Judged]) -> list[str]:
-    """Name files by their stems, by their paths where stems are alike; say which are unfinished."""
+    """Return names of files, their stems or, where stems are alike, their paths; unfinished ones are marked."""
     stems = [Path(one.path).stem for one in judged]
     names = stems if len(set(stems)) == len(stems) else [one.path for one in judged]
     states = ["" if one.complete else " (unfinished)" for one in judged]

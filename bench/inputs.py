@@ -64,7 +64,7 @@ def add_start(parser: argparse.ArgumentParser) -> None:
 
 
 def _start(text: str) -> str | int | tuple[int, int]:
-    """Read row and column, or the number of a cell; what is neither may be a word."""
+    """Read row and column, or the number of a cell; leave other texts as they are."""
     row, _, column = text.partition(",")
     if text.strip().isdecimal():
         return int(text)
@@ -72,13 +72,13 @@ def _start(text: str) -> str | int | tuple[int, int]:
 
 
 def check_start(world: GridMap | TableWorld, start: object) -> None:
-    """Refuse what no cell of a world is written like."""
+    """Raise ConfigError unless `start` is written like a cell of the world."""
     by_number = layout_of(world) is None
     fits = start is None or start == "anywhere" or isinstance(start, int if by_number else tuple)
     if not fits:
-        said = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))
+        text = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))
         cells = "the number of a cell, such as 3" if by_number else "row and column of a cell, such as 1,2"
-        raise ConfigError(f"--start {printable(str(said))}: must be 'anywhere', or {cells}")
+        raise ConfigError(f"--start {printable(str(text))}: must be 'anywhere', or {cells}")
 
 
 def add_gamma(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +110,7 @@ def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 
 def _rate(text: str) -> float | str:
-    """Read a number; what is none may be a schedule."""
+    """Read a number; leave other texts, such as schedules, as they are."""
     try:
         return float(text)
     except ValueError:
@@ -143,7 +143,7 @@ def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> R
 
 
 def learned_facts(run: Run | None) -> dict[str, Any]:
-    """Return what a run came to, for programs; nothing where none was asked for."""
+    """Return the result of a run, for programs; nothing where no run was asked for."""
     if run is None:
         return {}
     last = float(run.score[-1]) if run.score.size else None
@@ -151,7 +151,7 @@ def learned_facts(run: Run | None) -> dict[str, Any]:
 
 
 def print_learned(console: Console, run: Run | None) -> None:
-    """Print what a run came to, if there is one."""
+    """Print the result of a run, if there is one."""
     if run is not None:
         length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"
         score = f", score {run.score[-1]:.3f}" if run.score.size else ""

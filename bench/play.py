@@ -74,7 +74,7 @@ def play(
     from fastrm.plots import show
     from fastrm.problems import Episode, slide
 
-    random, (keys, told) = np.random.default_rng(0), keys_of(problem)
+    random, (keys, instructions) = np.random.default_rng(0), keys_of(problem)
     grid = layout_of(problem.terrain.world)
 
     def begin() -> Episode:
@@ -85,10 +85,10 @@ def play(
     while True:
         write(clear + (show(grid, *episode.cell) if grid else f"cell {episode.cell}\n"))
         state = episode.end or episode.state
-        said = f"label {episode.label or '-'}   reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
-        write(f"state {state}   {said}\n")
+        figures = f"reward {episode.reward:g}   sum {total:g}   step {episode.steps}"
+        write(f"state {state}   label {episode.label or '-'}   {figures}\n")
         over = f"the episode is over: {'success' if episode.success else 'failure'}; r begins again; q leaves\n"
-        write(over if episode.terminated else f"{told}{HELP_LEARNED if trained else ''}\n")
+        write(over if episode.terminated else f"{instructions}{HELP_LEARNED if trained else ''}\n")
         key = read()
         if key in ("", "q", "\x03", "\x04"):
             return
@@ -101,13 +101,13 @@ def play(
 
 
 def keys_of(problem: Problem) -> tuple[dict[str, int], str]:
-    """Return which key makes which move, and how to say so: arrows on a map, in other worlds a key per action."""
+    """Return the action of each key, and instructions: arrows on a map, in other worlds a key per action."""
     if isinstance(problem.terrain.world, GridMap):
         return KEYS, HELP
     names = problem.terrain.actions
     keys = dict(zip(NUMBERED, range(len(names)), strict=False))
-    told = ", ".join(key if names[a] == f"action {a}" else f"{key} {names[a]}" for key, a in keys.items())
-    return keys, f"keys make moves: {told}; r begins again; q leaves"
+    moves = ", ".join(key if names[a] == f"action {a}" else f"{key} {names[a]}" for key, a in keys.items())
+    return keys, f"keys make moves: {moves}; r begins again; q leaves"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The report on a result file: figures, claims or findings, and a web page with all of it, in a folder beside it.
 
-It is made once. As long as the result file, the program and what was made stay as they are, it is read back instead:
-``report.json`` says what it was made from, and what was judged.
+It is made once. While the result file, the program and the files of the report are unchanged, it is read back instead:
+``report.json`` holds a hash of what it was made from, and what was judged.
 """
 
 from __future__ import annotations

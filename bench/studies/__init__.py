@@ -1,4 +1,4 @@
-"""What result files say about the paper, the reference implementation, and beyond. Reads files; only parity trains."""
+"""Studies of result files: claims, findings, parity with the reference, Water world. Only parity trains."""
 
 from .claim import VERDICTS, Case, Claim, Share, format_p, worst
 from .claims import has_starts, is_plain, judge, judged
