@@ -13,16 +13,7 @@ from fastrm.problems import WaterProblem
 from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
 
 from .console import FAILED, add_json, encodable, new_console, print_json
-from .inputs import (
-    add_episodes,
-    add_gamma,
-    add_learning,
-    add_map_and_machine,
-    compiled,
-    learned,
-    learned_facts,
-    print_learned,
-)
+from .inputs import add_problem, compiled, learned, learned_facts, print_learned
 from .water_world import check_water
 
 if TYPE_CHECKING:
@@ -45,10 +36,7 @@ MARK_COLOURS = ("green", "bold red", "bold yellow")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_map_and_machine(parser)
-    add_episodes(parser)
-    add_gamma(parser)
-    add_learning(parser, "train, and tell what was learned beside the optimum")
+    add_problem(parser, "train, and tell what was learned beside the optimum")
     parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
     add_json(parser)
 

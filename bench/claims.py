@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fastrm.errors import ConfigError, printable
 
-from .console import check_has_runs, new_console, say_unfinished
+from .console import check_has_runs, new_console, print_json, say_unfinished
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .studies import Claim, Facts
+    from .studies import Claim
+    from .studies.evidence import Facts
 
 WIDEST = 120
 """Columns; longer lines are hard to follow."""
@@ -40,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = [load(path) for path in arguments.files]
     for results in loaded:
         check_has_runs(results)
-    for path, results in zip(arguments.files, loaded, strict=True):
+    files = list(zip(arguments.files, loaded, strict=True))
+    for path, results in files:
         semantics, first = (json.loads(one.attributes["semantics"]) for one in (results, loaded[0]))
         for algo in sorted({*semantics} & {*first}):
             if semantics[algo] != first[algo]:
@@ -49,13 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
                     "they do not compare"
                 )
     facts: Facts = {}
-    judged = [Judged(path, results.complete, judge(results, facts))
-              for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
-    for path, results in zip(arguments.files, loaded, strict=True):
+    judged = [Judged(path, results.complete, judge(results, facts)) for path, results in files]
+    for path, results in files:
         say_unfinished(path, results, "judged on")
     if arguments.json:
-        table = {one.path: [claim.to_dict() for claim in one.claims] for one in judged}
-        sys.stdout.write(json.dumps(table, indent=1) + "\n")
+        print_json({one.path: [claim.to_dict() for claim in one.claims] for one in judged})
     elif arguments.markdown:
         sys.stdout.write(claims_as_markdown(judged))
     else:

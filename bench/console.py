@@ -73,13 +73,13 @@ def print_path(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, start: str = "", cure: str = "") -> Iterator[None]:
-    """Raise ConfigError, between `start` and `cure`, where writing `path` fails."""
+def writing(path: Path, start: str = "", cure: str = "", trouble: str = "cannot be written") -> Iterator[None]:
+    """Raise ConfigError, its message between `start` and `cure`, where writing `path` fails."""
     try:
         yield
     except (OSError, ValueError) as problem:  # no file is named with a null character
         reason = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"{start}{path}: cannot be written: {reason}{cure}") from None
+        raise ConfigError(f"{start}{path}: {trouble}: {reason}{cure}") from None
 
 
 def encodable(text: str, plain: str, encoding: str | None) -> str:

@@ -12,7 +12,7 @@ from fastrm.problems import WaterProblem
 from fastrm.worlds import WaterWorld, check_layout_of
 
 from .console import print_path, writing
-from .inputs import add_episodes, add_gamma, add_learning, add_settings, compiled, learned, read_machine, read_map
+from .inputs import add_episodes, add_learning, add_settings, compiled, learned, read_machine, read_map
 from .water_world import draw_on_water
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dpi", type=int, metavar="N", help="dots per inch of a .png (default 200)")
     add_settings(parser)
     add_episodes(parser)
-    add_gamma(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

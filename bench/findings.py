@@ -42,7 +42,7 @@ def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict
     """Return the findings for programs."""
     from fastrm.plots import start_points
 
-    from .studies import PAIRS, agreement, certified, differences, verdicts
+    from .studies.findings import PAIRS, agreement, certified, differences, verdicts
 
     found: dict[str, Any] = {
         "sweep": list(start_points(results, tasks=by_task)),
@@ -56,7 +56,7 @@ def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict
 
 def as_markdown(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
-    from .studies import findings_tables
+    from .studies.findings import findings_tables
 
     for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact)):
         yield ("\n" if k else "") + table["title"] + ".\n"

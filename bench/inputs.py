@@ -23,14 +23,16 @@ LEARNING = ("alpha", "epsilon", "q_init")
 """Settings of learners that have an argument."""
 
 
-def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that name a map and a machine."""
+def add_problem(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the arguments for a map, a machine, episodes, the discount and a learner, whose `purpose` its help names."""
     parser.add_argument(
         "map", metavar="MAP",
         help="a map or world file, a setup such as 1a1b1c or '1a1b walls 0.2', 'water', or worlds.json:M1",
     )  # fmt: skip
     parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
     add_settings(parser)
+    add_episodes(parser)
+    add_learning(parser, purpose)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -53,16 +55,6 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_start(parser: argparse.ArgumentParser) -> None:
-    """Add where episodes begin."""
-    parser.add_argument(
-        "--start",
-        type=_start,
-        metavar="WHERE",
-        help="where episodes begin: anywhere, or a cell such as 3,4; in a world without a layout its number",
-    )
-
-
 def _start(text: str) -> str | int | tuple[int, int]:
     """Read row and column, or the number of a cell; leave other texts as they are."""
     row, _, column = text.partition(",")
@@ -81,17 +73,16 @@ def check_start(world: GridMap | TableWorld, start: object) -> None:
         raise ConfigError(f"--start {printable(str(text))}: must be 'anywhere', or {cells}")
 
 
-def add_gamma(parser: argparse.ArgumentParser) -> None:
-    """Add the discount."""
-    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
-
-
 def add_episodes(parser: argparse.ArgumentParser) -> None:
-    """Add where episodes begin, and the probability of slipping."""
-    add_start(parser)
+    """Add where episodes begin, the probability of slipping, and the discount."""
+    parser.add_argument(
+        "--start", type=_start, metavar="WHERE",
+        help="where episodes begin: anywhere, or a cell such as 3,4; in a world without a layout its number",
+    )  # fmt: skip
     parser.add_argument(
         "--slip", type=float, default=0.0, metavar="P", help="how often a move goes sideways (default 0)"
     )
+    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
 
 
 def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:

@@ -28,7 +28,8 @@ from .console import (
 from .progress import progress_bar
 
 if TYPE_CHECKING:
-    from .studies import Comparison, Curves, Optimum, Speed, WaterOptimum, WaterRecord
+    from .studies.parity import Comparison, Curves, Optimum, Speed
+    from .studies.water import WaterOptimum, WaterRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.experiments import Interrupted, reference_folder
     from fastrm.plots import have_matplotlib, parity_curves, save
 
-    from .studies import PARITY_PROFILE, check_folder, compare_optima, compare_speeds, rejected
+    from .studies.parity import PARITY_PROFILE, check_folder, compare_optima, compare_speeds, rejected
 
     if arguments.json and arguments.ablation:
         raise ConfigError("--json and --ablation do not go together; the table of --ablation is Markdown")
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def score_water(folder: Path) -> tuple[list[WaterOptimum], list[WaterRecord]]:
     """Return the optima of Water world, and the published episodes scored against them."""
-    from .studies import water_optima, water_records
+    from .studies.water import water_optima, water_records
 
     optima = water_optima(folder)
     return optima, list(water_records(folder, optima))
@@ -141,7 +142,7 @@ def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[C
     """Run, or load, our side of the comparison under a profile."""
     from fastrm.experiments import Plan, run as run_plan
 
-    from .studies import PARITY_PROFILE, load_curves, parity_experiments
+    from .studies.parity import PARITY_PROFILE, load_curves, parity_experiments
 
     results = {}
     for domain, experiment in parity_experiments(folder, arguments.runs, profile).items():
@@ -155,7 +156,7 @@ def ablate(folder: Path, arguments: argparse.Namespace) -> int:
     """Run once more with every quirk of the profile switched off, and print a Markdown table."""
     from fastrm.config import Profile
 
-    from .studies import PARITY_PROFILE
+    from .studies.parity import PARITY_PROFILE
 
     whole = compute(folder, arguments, PARITY_PROFILE)
     head = ABLATION_HEAD.format(curves=len(whole))
@@ -194,7 +195,7 @@ def print_optima(optima: Sequence[Optimum]) -> None:
 
 def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) -> None:
     """Print medians and p-values at every compared step, and what follows from all of them."""
-    from .studies import COMPARED_AT, REJECTION_LEVEL, rejected
+    from .studies.parity import COMPARED_AT, REJECTION_LEVEL, rejected
 
     console = new_console()
     usual_width, console.width = console.width, max(console.width, 175)
@@ -239,7 +240,7 @@ ABLATION_HEAD = """\
 
 def ablation_row(name: str, curves: Sequence[Curves], whole: Sequence[Curves]) -> str:
     """Return a row of the table of quirks: our curves without one against ours with all of them, and the published."""
-    from .studies import rejected
+    from .studies.parity import rejected
 
     comparisons = [one for curve in curves for one in curve.compare()]
     changed = [k for k, (one, other) in enumerate(zip(curves, whole, strict=True)) if (one.ours != other.ours).any()]

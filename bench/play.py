@@ -16,7 +16,7 @@ from fastrm.learners import registry
 from fastrm.problems import Problem, WaterProblem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP, GridMap, layout_of
 
-from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+from .inputs import add_problem, compiled, learned
 from .water_world import play_water
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ CLEAR = "\x1b[2J\x1b[H"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_map_and_machine(parser)
-    add_episodes(parser)
-    add_gamma(parser)
-    add_learning(parser, "train first; key g then makes the learned move")
+    add_problem(parser, "train first; key g then makes the learned move")
 
 
 def run(arguments: argparse.Namespace) -> int:

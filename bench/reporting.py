@@ -64,7 +64,8 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
     from .claims import Judged, claims_as_markdown
     from .findings import as_markdown
     from .plot import draw
-    from .studies import findings_tables, has_starts, is_plain, judge
+    from .studies.claims import has_starts, is_plain, judge
+    from .studies.findings import findings_tables
 
     files: list[Path] = []
     claims: Sequence[Claim] = ()

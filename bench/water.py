@@ -14,7 +14,7 @@ from .console import INTERRUPTED, add_json, add_quiet, print_json, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from .studies import Cell, Gap
+    from .studies.water import Cell, Gap
 
 PAIRS = (("num-bool", "bool"), ("num", "bool"), ("num-bool", "num"))
 
@@ -94,7 +94,7 @@ def tell(paths: Sequence[Path], figure: Path | None, as_json: bool) -> int:
     """Print what the runs show, as Markdown tables; draw the differences where asked to."""
     from fastrm.experiments import read_table
 
-    from .studies import water_cells, water_gaps
+    from .studies.water import water_cells, water_gaps
 
     rows = []
     for path in paths:

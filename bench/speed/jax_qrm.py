@@ -1,4 +1,4 @@
-"""QRM in JAX, scan over steps and vmap over runs, for comparison: ``python bench/jax_qrm.py`` (needs jax).
+"""QRM in JAX, scan over steps and vmap over runs, for comparison: ``python bench/speed/jax_qrm.py`` (needs jax).
 
 The same tables, the same update, the same episode; the generator is JAX's own, so runs are alike, not equal.
 """
