@@ -1,10 +1,11 @@
-"""Gymnasium environments: any map and any machine, one at a time or thousands at once. Needs gymnasium.
+"""One agent as a Gymnasium environment.
 
-An observation is a pair (cell, machine state), numbered as in the compiled problem; machine state ``n_u`` stands for
-every terminal. An episode is *terminated* when the machine reaches a terminal, and *truncated* after `episode_limit`
-steps; both can be true of one step. With ``slip`` a move goes sideways now and then, drawn from the environment's
-generator. ``info`` says what holds after the move (``labels``: the object on the cell, or the labels of a
-`TableWorld`), and which state the machine is in (``rm_state``).
+An observation tells where the agent is and which state the machine is in. On maps it is a pair (cell, machine state),
+numbered as in the compiled problem; machine state ``n_u`` stands for every terminal. `fastrm.env.water` says what is
+seen in Water world. An episode is *terminated* when the machine reaches a terminal, and *truncated* after
+`episode_limit` steps; both can be true of one step. What is random (a move that slips, the start of an episode) is
+drawn from the environment's generator. ``info`` says what holds after the move (``labels``: the object on the cell, the
+labels of a `TableWorld`, the colours of balls), and which state the machine is in (``rm_state``).
 
 >>> import gymnasium
 >>> import fastrm.env  # makes the names known; or gymnasium.make("fastrm.env:fastrm/Craft-v0")
@@ -12,43 +13,45 @@ generator. ``info`` says what holds after the move (``labels``: the object on th
 >>> observation, info = env.reset(seed=0)
 >>> info["rm_state"], info["labels"]
 ('u0', ())
+>>> env = gymnasium.make("fastrm/WaterWorld-v0", world_seed=3, machine="a-b")
+>>> observation, info = env.reset(seed=0)
+>>> observation.shape, info["rm_state"]
+((54,), 'u0')
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
+import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from fastrm.arrays import Array
 from fastrm.checks import check_truth, check_whole
-from fastrm.env.named_problems import build_problem, check_reset, draw_starts, office
-from fastrm.errors import ConfigError, MissingExtra, shown
-from fastrm.kernels.contracts import LIVE
-from fastrm.plots import paint, show
-from fastrm.problems import Episode, Problem, slide
-from fastrm.worlds import layout_of
-
-try:
-    import gymnasium
-    from gymnasium import spaces
-except ImportError:
-    raise MissingExtra("environments need gymnasium; install it with: pip install 'fastrm[gym]'") from None
+from fastrm.env.agents import agents_of, check_reset
+from fastrm.env.named_problems import build_problem
+from fastrm.errors import ConfigError, shown
+from fastrm.kernels.contracts import LIVE, SUCCESS
+from fastrm.problems import Problem
 
 
 class RewardMachineEnv(gymnasium.Env[Array, int]):
-    """One agent on a map with a reward machine; episodes play several machines in turn.
+    """One agent in a world with a reward machine; episodes play several machines in turn.
 
     Parameters
     ----------
     problem : Problem, optional
-        A compiled problem; otherwise `build_problem` makes one of the other arguments.
-    episode_limit : int
-        Steps after which an episode is truncated.
+        A compiled problem, of a map, a table or a water world; otherwise `build_problem` makes one of the other
+        arguments.
+    observation : {"states", "numbers"}, optional
+        What the agent sees: whole numbers, or in Water world, where it is the default, numbers from -1 to 1.
+    episode_limit : int, optional
+        Steps after which an episode is truncated: 1000, in Water world 600, where it is the most there can be.
     counterfactuals : bool
-        Tell in ``info["counterfactuals"]`` what the same move would have meant in every machine state.
+        Whether ``info["counterfactuals"]`` says what the same move would have meant in every machine state.
     render_mode : {"ansi", "rgb_array"}, optional
-        How `render` shows the map.
+        How `render` shows the world.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
@@ -57,101 +60,82 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         self,
         problem: Problem | None = None,
         *,
-        episode_limit: int = 1000,
+        observation: str | None = None,
+        episode_limit: int | None = None,
         counterfactuals: bool = False,
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
         check_truth("counterfactuals", counterfactuals)
         self.problem = build_problem(problem, settings)
-        check_whole("episode_limit", episode_limit, 1, 2**31)
-        if render_mode is not None and (
-            not isinstance(render_mode, str) or render_mode not in self.metadata["render_modes"]
-        ):
-            raise ConfigError(f"render_mode={shown(render_mode)}: must be ansi or rgb_array")
-        if render_mode is not None and layout_of(self.problem.terrain.world) is None:
-            raise ConfigError(
-                f"render_mode={shown(render_mode)}: {self.problem.source} has no layout, so it cannot be drawn; give "
-                "layout to TableWorld, or leave render_mode out"
-            )
-        self.episode_limit, self.counterfactuals, self.render_mode = episode_limit, counterfactuals, render_mode
-        tables = self.problem.tables
-        self.observation_space = spaces.MultiDiscrete([len(tables.next_s), tables.n_u + 1])
+        self._agents, self._over = agents_of(self.problem, None, observation, episode_limit), True
+        if render_mode is not None:
+            self._check_render_mode(render_mode)
+        self.metadata = {**self.metadata, "render_modes": list(self._agents.render_modes)}  # type: ignore[misc]
+        self.episode_limit, self.counterfactuals, self.render_mode = self._agents.limit, counterfactuals, render_mode
+        self.observation_space = self._agents.space
         self.action_space = cast("spaces.Space[int]", spaces.Discrete(self.problem.n_actions))
-        self._episodes, self._over, self._episode = 0, True, Episode(self.problem)
+
+    def _check_render_mode(self, mode: object) -> None:
+        source, modes = self.problem.source, self._agents.render_modes
+        if not isinstance(mode, str) or mode not in self.metadata["render_modes"]:
+            raise ConfigError(f"render_mode={shown(mode)}: must be ansi or rgb_array")
+        if not modes:
+            raise ConfigError(
+                f"render_mode={shown(mode)}: {source} has no layout, so it cannot be drawn; give layout to TableWorld, "
+                "or leave render_mode out"
+            )
+        if mode not in modes:
+            raise ConfigError(f"render_mode={shown(mode)}: is for maps; {source} is drawn as text (ansi)")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode in a start cell, or in ``options["start"]``, such as (1, 2); no label is read there."""
-        wanted = check_reset(seed, options, ("start",)).get("start")
+        """Begin an episode, on maps in a start cell or in ``options["start"]``, such as (1, 2).
+
+        No label is read there. A seed repeats everything, the rotation of tasks too.
+        """
+        start = check_reset(seed, options, ("start",)).get("start")
         super().reset(seed=None if seed is None else int(seed))
-        if seed is not None:
-            self._episodes = 0  # a seed repeats everything, the rotation of tasks too
-        start = int(draw_starts(self.problem, wanted, 1, self.np_random)[0])
-        self._episode = Episode(self.problem, self._episodes % len(self.problem.tables.first_u), start)
-        self._episodes, self._over = self._episodes + 1, False
-        return self._observation(), self._info()
+        self._agents.begin(np.ones(1, dtype=np.bool_), start, seed is not None, self.np_random)
+        self._over = False
+        return self._agents.observe()[0], self._info(success=False)
 
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move; read the label of the cell reached; let the machine pay and change its state."""
+        """Move; read what holds then; let the machine pay and change its state."""
         if not self.action_space.contains(action):
-            numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(self.problem.terrain.actions))
+            numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(self.problem.actions))
             raise ConfigError(f"action {shown(action)}: must be a number of {numbered}")
         if self._over:
             raise ConfigError("no episode is on; call reset() first")
-        episode = self._episode
-        episode.step(int(slide(self.problem, np.array(action), self.np_random)))
-        info = self._info()
+        agents, u = self._agents, self._agents.state[0, -1]
+        reward, terminated, truncated = agents.step(action, self.np_random)
+        self._over, tables, event = terminated or truncated, agents.problem.tables, agents.event[0]
+        info = self._info(success=bool(tables.outcome[event, u] == SUCCESS))
         if self.counterfactuals:
-            info["counterfactuals"] = counterfactuals_of(self.problem, episode.event)
-        truncated = episode.steps >= self.episode_limit
-        self._over = episode.terminated or truncated
-        return self._observation(), episode.reward, episode.terminated, truncated, info
+            info["counterfactuals"] = {
+                "state": np.arange(tables.n_u),
+                "next_state": tables.delta[event, : tables.n_u].astype(np.int64),
+                "reward": agents.rewards(),
+                "terminated": tables.outcome[event, : tables.n_u] != LIVE,
+            }
+        return agents.observe()[0], reward, terminated, truncated, info
 
-    def _observation(self) -> Array:
-        return np.array([self._episode.s, self._episode.u], dtype=np.int64)
+    def _info(self, success: bool) -> dict[str, Any]:
+        agents, states = self._agents, self.problem.states
+        (labels, place), u = agents.info(), agents.state[0, -1]
+        rm_state = "(terminal)" if u == len(states) else states[u][1]
+        task = int(agents.episodes[0] - 1) % len(self.problem.machines)
+        return {"labels": labels, "rm_state": rm_state, "task": task, **place, "success": success}
 
-    def _info(self) -> dict[str, Any]:
-        episode = self._episode
-        return {
-            "labels": episode.labels,
-            "rm_state": episode.state,
-            "task": episode.task,
-            "cell": episode.cell,
-            "success": episode.success,
-        }
+    def in_state(self, observation: Array, state: int) -> Array:
+        """Return an observation as it would be in another machine state; the number of states means a terminal."""
+        seen, n_u = np.array(observation), len(self.problem.states)
+        check_whole("state", state, 0, n_u)
+        if self._agents.observation == "states":
+            seen[-1] = state
+        else:
+            seen[-n_u:] = np.arange(n_u) == state
+        return seen
 
     def render(self) -> Any:
-        """Return the map with the agent, as text or as an image."""
-        if self.render_mode is None:
-            return None
-        return {"ansi": show, "rgb_array": paint}[self.render_mode](self.problem.grid, *self._episode.cell)
-
-
-def counterfactuals_of(problem: Problem, event: int) -> dict[str, Array]:
-    """Return what a move of an event means in every machine state: arrays over states."""
-    tables = problem.tables
-    n_u = tables.n_u
-    return {
-        "state": np.arange(n_u),
-        "next_state": tables.delta[event, :n_u].astype(np.int64),
-        "reward": tables.reward[event, :n_u].copy(),
-        "terminated": tables.outcome[event, :n_u] != LIVE,
-    }
-
-
-def make_craft(**settings: Any) -> RewardMachineEnv:
-    """Make the environment of ``fastrm/Craft-v0``: objects on an open map, a sequence to visit them in."""
-    return RewardMachineEnv(**settings)
-
-
-def make_office(**settings: Any) -> RewardMachineEnv:
-    """Make the environment of ``fastrm/Office-v0``: coffee and mail to the office, nothing broken on the way."""
-    return RewardMachineEnv(**office(settings))
-
-
-for _name, _maker in (("fastrm/Craft-v0", "make_craft"), ("fastrm/Office-v0", "make_office")):
-    if _name not in gymnasium.registry:
-        gymnasium.register(
-            _name, entry_point=f"fastrm.env:{_maker}", vector_entry_point=f"fastrm.env:{_maker}_vector",
-            disable_env_checker=True,
-        )  # fmt: skip
+        """Return the world with the agent, as text or as an image."""
+        return None if self.render_mode is None else self._agents.render(self.render_mode)

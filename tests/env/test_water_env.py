@@ -7,7 +7,7 @@ from gymnasium.utils.env_checker import check_env
 
 import fastrm
 from fastrm import FastrmError, RewardMachine, WaterWorld
-from fastrm.env import WaterEnv, WaterVectorEnv
+from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 
 from machine_specs import machine_text
 from water_specs import ORDERLY, READING, random_actions
@@ -19,7 +19,7 @@ def problem_of(*specs, seed=2, profile="clean"):
 
 def test_it_is_an_environment_as_gymnasium_has_them():
     for observation in ("numbers", "states"):
-        check_env(WaterEnv(problem_of(ORDERLY), observation=observation), skip_render_check=True)
+        check_env(RewardMachineEnv(problem_of(ORDERLY), observation=observation), skip_render_check=True)
 
 
 def test_environments_are_made_by_name(tmp_path):
@@ -40,7 +40,7 @@ def test_environments_are_made_by_name(tmp_path):
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
 def test_an_episode_is_that_of_the_problem(profile):
     problem, actions = problem_of(READING, profile=profile), random_actions(4)
-    env, walk = WaterEnv(problem, observation="states", counterfactuals=True), problem.walk(actions)
+    env, walk = RewardMachineEnv(problem, observation="states", counterfactuals=True), problem.walk(actions)
     observation, _ = env.reset(seed=1)
     for n, reward in enumerate(walk.rewards.tolist()):
         u = observation[3]
@@ -59,8 +59,8 @@ def test_an_episode_is_that_of_the_problem(profile):
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
 def test_many_environments_move_as_single_ones_do(profile):
     problem, draw = problem_of(ORDERLY, READING, profile=profile), np.random.default_rng(0)
-    many = WaterVectorEnv(5, problem, observation="numbers", episode_limit=30)
-    singles = [WaterEnv(problem, episode_limit=30) for _ in range(5)]
+    many = RewardMachineVectorEnv(5, problem, observation="numbers", episode_limit=30)
+    singles = [RewardMachineEnv(problem, episode_limit=30) for _ in range(5)]
     seen, _ = many.reset(seed=3)
     assert np.array_equal(seen, [env.reset(seed=3)[0] for env in singles])
     over = np.zeros(5, dtype=bool)
@@ -74,14 +74,14 @@ def test_many_environments_move_as_single_ones_do(profile):
 
 
 def test_an_episode_is_cut_off_at_the_limit():
-    env = WaterEnv(problem_of(ORDERLY), episode_limit=3)
+    env = RewardMachineEnv(problem_of(ORDERLY), episode_limit=3)
     env.reset(seed=0)
     assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
 
 
 def test_numbers_are_those_of_agent_and_balls():
     problem = problem_of(ORDERLY)
-    env = WaterEnv(problem)
+    env = RewardMachineEnv(problem)
     seen, info = env.reset(seed=0)
     agent, ball = np.array(problem.world.agent), problem.world.balls[3]
     assert seen.shape == (54,) and seen[-2:].tolist() == [1, 0] and info["rm_state"] == "u0"
@@ -97,19 +97,19 @@ def test_numbers_are_those_of_agent_and_balls():
 @pytest.mark.parametrize(
     "ask, message",
     [
-        (lambda p: WaterEnv("a-b"), "must be a WaterProblem"),
-        (lambda p: WaterEnv(p, machine="a"), "machine: a compiled problem has its own; leave it out"),
-        (lambda p: WaterEnv(wrld="M3"), "wrld: no such setting (did you mean world?)"),
-        (lambda p: WaterEnv(world=3), "world=3: must be a WaterWorld, or a file such as worlds.json:M3"),
-        (lambda p: WaterEnv(world=p.world, world_seed=3), "world_seed goes with a generated world"),
-        (lambda p: WaterEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
-        (lambda p: WaterEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
-        (lambda p: WaterEnv(p).step(0), "no episode is on; call reset() first"),
-        (lambda p: WaterEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
-        (lambda p: WaterVectorEnv(2, p).reset(seed="x"), "seed='x': must be a whole number"),
-        (lambda p: WaterVectorEnv(2, p).reset(seed=1.5), "seed=1.5: must be a whole number"),
-        (lambda p: WaterVectorEnv(2, p).reset(seed=[1, "x"]), "seed='x': must be a whole number"),
-        (lambda p: WaterVectorEnv(2, p).step(np.array([0, 5])), "actions: must be 2 whole numbers from 0 to 4"),
+        (lambda p: RewardMachineEnv("a-b"), "must be a Problem"),
+        (lambda p: RewardMachineEnv(p, machine="a"), "machine: a compiled problem has its own; leave it out"),
+        (lambda p: RewardMachineEnv(wrld="M3"), "wrld: no such setting (did you mean world?)"),
+        (lambda p: RewardMachineEnv(world=3), "world=3: must be a WaterWorld, or a file such as worlds.json:M3"),
+        (lambda p: RewardMachineEnv(world=p.world, world_seed=3), "world_seed goes with a generated world"),
+        (lambda p: RewardMachineEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
+        (lambda p: RewardMachineEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
+        (lambda p: RewardMachineEnv(p).step(0), "no episode is on; call reset() first"),
+        (lambda p: RewardMachineEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
+        (lambda p: RewardMachineVectorEnv(2, p).reset(seed="x"), "seed='x': must be a whole number"),
+        (lambda p: RewardMachineVectorEnv(2, p).reset(seed=1.5), "seed=1.5: must be a whole number"),
+        (lambda p: RewardMachineVectorEnv(2, p).reset(seed=[1, "x"]), "seed='x': must be a whole number"),
+        (lambda p: RewardMachineVectorEnv(2, p).step(np.array([0, 5])), "actions: must be 2 whole numbers from 0 to 4"),
     ],
 )
 def test_what_an_environment_cannot_do_is_refused_in_one_line(ask, message):
