@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium import spaces
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_known, check_whole
 from fastrm.dispatch import by_kind
-from fastrm.errors import ConfigError, shown
+from fastrm.errors import ConfigError, MissingExtra, shown
 from fastrm.problems import Problem, unsupported
 
-MOST_STEPS = 2**31
+try:
+    from gymnasium import spaces
+    from gymnasium.vector import AutoresetMode as _NewIn11  # noqa: F401
+except ImportError:
+    raise MissingExtra("environments need gymnasium 1.1; install it with: pip install 'fastrm[gym]'") from None
 
 
 class Agents(ABC):
@@ -31,18 +34,30 @@ class Agents(ABC):
     """What an agent can see, the default of a single environment first: "states" are its row of `state`."""
     render_modes: tuple[str, ...]
     """How the only agent can be drawn."""
-    space: spaces.Space[Any]
-    """The space of one observation."""
 
-    def __init__(self, problem: Any, count: int, observation: str, episode_limit: int | None, columns: int) -> None:
+    def __init__(
+        self,
+        problem: Any,
+        count: int | None,
+        observation: str | None,
+        limit: int | None,
+        sizes: Sequence[int],
+        numbers: int = 0,
+    ) -> None:
+        """`sizes` are those of each column of `state`, `numbers` is the length of an observation "numbers"."""
+        if observation is None:
+            observation = self.observations[0] if count is None else "states"
         check_choice("observation", observation, self.observations)
-        limit = problem.defaults(1).get("episode_limit", 1000) if episode_limit is None else episode_limit
-        check_whole("episode_limit", limit, 1, min(problem.longest_episode, MOST_STEPS))
-        self.problem, self.count, self.observation, self.limit = problem, count, observation, cast(int, limit)
-        self.state = np.zeros((count, columns), dtype=np.int64)  # where each is, the machine state last
-        self.episodes = np.zeros(count, dtype=np.int64)
-        self.over = np.ones(count, dtype=np.uint8)  # a first move without a beginning begins an episode
-        self.event = np.full(count, -1)
+        chosen = problem.defaults(1).get("episode_limit", 1000) if limit is None else limit
+        check_whole("episode_limit", chosen, 1, min(problem.longest_episode, 2**31))
+        self.problem, self.count, self.observation, self.limit = problem, count or 1, observation, int(chosen)
+        self.space: spaces.Space[Any] = spaces.MultiDiscrete(sizes)
+        if observation == "numbers":
+            self.space = spaces.Box(-1.0, 1.0, (numbers,), dtype=np.float32)
+        self.state = np.zeros((self.count, len(sizes)), dtype=np.int64)  # where each is, the machine state last
+        self.episodes = np.zeros(self.count, dtype=np.int64)
+        self.over = np.ones(self.count, dtype=np.uint8)  # a first move without a beginning begins an episode
+        self.event = np.full(self.count, -1)
         self._first_u = problem.tables.first_u.astype(np.int64)
 
     @abstractmethod
@@ -73,9 +88,9 @@ class Agents(ABC):
     def info(self) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Return the names of what holds after the last move, and where the agent is."""
 
-    @abstractmethod
     def rewards(self) -> Array:
         """Return what the last move pays in every machine state."""
+        return np.array(self.problem.tables.reward[self.event[0], : self.problem.tables.n_u])
 
     @abstractmethod
     def render(self, mode: str) -> Any:
@@ -90,7 +105,7 @@ class Agents(ABC):
         self.episodes += begins
         return first
 
-    def empty_results(self) -> tuple[Array, Array, Array]:
+    def results(self) -> tuple[Array, Array, Array]:
         """Return room for what `move` returns."""
         return np.empty(self.count), np.empty(self.count, dtype=np.bool_), np.empty(self.count, dtype=np.bool_)
 

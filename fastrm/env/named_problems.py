@@ -13,31 +13,14 @@ from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, compile
 from fastrm.worlds import WaterWorld, find_grid, split_world
 
-OFFICE_TASK = """
-name    coffee and mail to the office
-states  nothing coffee mail both
-start   nothing
-success done
-failure broken
-nothing -> broken  when n          reward 0
-nothing -> coffee  when f          reward 0
-nothing -> mail    when e          reward 0
-nothing -> nothing otherwise       reward 0
-coffee  -> broken  when n          reward 0
-coffee  -> both    when e          reward 0
-coffee  -> coffee  otherwise       reward 0
-mail    -> broken  when n          reward 0
-mail    -> both    when f          reward 0
-mail    -> mail    otherwise       reward 0
-both    -> broken  when n          reward 0
-both    -> done    when g          reward 1
-both    -> both    otherwise       reward 0
-"""
-
 GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
 COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma", "start")
 WATER_SETTINGS = ("world", "world_seed", "velocity")
 SETTINGS = ("grid", *GRID_SETTINGS, *WATER_SETTINGS, "machine", *MACHINE_SETTINGS, *COMPILE_SETTINGS)
+NAMED = "given by name or file, not with an object; leave it out"
+
+OFFICE: dict[str, Any] = {"grid": suite_file("office.map"), "machine": suite_file("office.rm")}
+WATER: dict[str, Any] = {"world": None, "machine": "a-b"}
 
 
 def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
@@ -56,11 +39,15 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
         if settings:
             raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
         return problem
-    grid = _find_water(settings) if settings.keys() & {*WATER_SETTINGS} else settings.get("grid", "2a2b2c")
+    if "grid" not in settings and settings.keys() & {*WATER_SETTINGS}:
+        grid: Any = _find_water(settings)
+    else:
+        grid = settings.get("grid", "2a2b2c")
+        _refuse(settings, WATER_SETTINGS, "goes without a grid; leave one of them out")
     if isinstance(grid, str | Path):
         grid = find_grid(grid, size=settings.get("size"), seed=settings.get("map_seed"))
     else:
-        _refuse(settings, GRID_SETTINGS, "grid")
+        _refuse(settings, GRID_SETTINGS, f"goes with a grid {NAMED}")
     given = {name: settings[name] for name in COMPILE_SETTINGS if name in settings}
     built: Problem = compile(grid, _find_machines(settings), **given)
     return built
@@ -68,7 +55,6 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
 
 def _find_water(settings: dict[str, Any]) -> WaterWorld:
     """Load or generate a water world."""
-    refuse_given({"grid": settings.get("grid")}, "and world, world_seed or velocity both name a world; leave one out")
     world, velocity = settings.get("world"), settings.get("velocity", (0.0, 0.0))
     if world is None:
         return WaterWorld.generate(settings.get("world_seed", 0), velocity)
@@ -92,24 +78,14 @@ def _find_machines(settings: dict[str, Any]) -> list[RewardMachine]:
     if not all(isinstance(one, RewardMachine | str | Path) for one in machines):
         raise ConfigError(f"machine={shown(machine)}: must be a machine, its file, a task such as a-b-c, or a list")
     if not any(isinstance(one, str | Path) for one in machines):
-        _refuse(settings, MACHINE_SETTINGS, "machine")
+        _refuse(settings, MACHINE_SETTINGS, f"goes with a machine {NAMED}")
     return [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
 
 
-def _refuse(settings: dict[str, Any], names: Sequence[str], what: str) -> None:
-    because = f"goes with a {what} given by name or file, not with an object; leave it out"
+def _refuse(settings: dict[str, Any], names: Sequence[str], because: str) -> None:
     refuse_given({name: settings.get(name) for name in names}, because)
 
 
-def add_office(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with the Office map and task where others are not given."""
-    if settings.get("problem") is not None:
-        return settings
-    return {"grid": suite_file("office.map"), "machine": RewardMachine.parse(OFFICE_TASK, "<office>"), **settings}
-
-
-def add_water(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with a generated water world and a task where others are not given."""
-    if settings.get("problem") is not None:
-        return settings
-    return {"machine": "a-b", **({} if "grid" in settings else {"world": None}), **settings}
+def add_usual(settings: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with the usual world and task of an environment where neither they nor a problem are given."""
+    return settings if settings.get("problem") is not None else {**usual, **settings}

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from fastrm.arrays import Array
 from fastrm.dispatch import row
@@ -23,8 +22,8 @@ class TabularAgents(Agents):
     """Agents on a map or a table, moved by a kernel; a single one in Python, where that is faster."""
 
     def __init__(self, problem: TabularProblem, count: int | None, observation: str | None, limit: int | None) -> None:
-        super().__init__(problem, count or 1, observation or "states", limit, columns=2)
-        self.space = spaces.MultiDiscrete([len(problem.tables.next_s), problem.tables.n_u + 1])
+        sizes = len(problem.tables.next_s), problem.tables.n_u + 1
+        super().__init__(problem, count, observation, limit, sizes)
         self.render_modes = () if layout_of(problem.terrain.world) is None else ("ansi", "rgb_array")
         self._steps, self._before, self._chosen = (np.zeros(self.count, dtype=np.int64) for _ in range(3))
 
@@ -47,7 +46,7 @@ class TabularAgents(Agents):
     def move(self, actions: Array, random: np.random.Generator) -> tuple[Array, Array, Array]:
         """Move every agent; with `slip` sideways now and then."""
         self._chosen, self._before = slide(self.problem, actions, random), self.state[:, 0].copy()
-        begins, results = self.over != 0, self.empty_results()
+        begins, results = self.over != 0, self.results()
         first_u, first_s = self.next_first_u(begins), np.zeros(self.count, dtype=np.int64)
         first_s[begins] = self._draw_starts(None, int(begins.sum()), random)
         environments.step(
@@ -90,12 +89,6 @@ class TabularAgents(Agents):
         labels = terrain.labels(int(self._before[0]), int(self._chosen[0])) if is_moved else ()
         return labels, {"cell": terrain.cells_of(self.state[:1, 0])[0]}
 
-    def rewards(self) -> Array:
-        """Return what the last move pays in every machine state."""
-        rewards: Array = self.problem.tables.reward[self.event[0], : self.problem.tables.n_u].copy()
-        return rewards
-
     def render(self, mode: str) -> Any:
         """Return the map with the agent, as text or as an image."""
-        cell = self.problem.terrain.cells_of(self.state[:1, 0])[0]
-        return {"ansi": show, "rgb_array": paint}[mode](self.problem.grid, *cell)
+        return {"ansi": show, "rgb_array": paint}[mode](self.problem.grid, *self.info()[1]["cell"])

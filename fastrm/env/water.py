@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from fastrm.arrays import Array
 from fastrm.dispatch import row
@@ -32,9 +31,9 @@ class WaterAgents(Agents):
     render_modes = ("ansi",)
 
     def __init__(self, problem: WaterProblem, count: int | None, observation: str | None, limit: int | None) -> None:
-        usual = "numbers" if count is None else "states"
-        super().__init__(problem, count or 1, observation or usual, limit, columns=4)
         physics, n_u = problem.physics, problem.tables.n_u
+        sizes = len(physics.x), len(physics.y), WATER_LIMIT + 1, n_u + 1
+        super().__init__(problem, count, observation, limit, sizes, numbers=4 + 4 * len(physics.colour) + n_u)
         self._scratch, self._carried = problem.scratch(), problem.carried
         self._agents = water.WaterAgents(
             self.state, *(np.zeros(self.count, dtype=np.int64) for _ in range(2)), np.full(self.count, -1), self.over
@@ -43,9 +42,6 @@ class WaterAgents(Agents):
         self._starts = np.zeros((self.count if problem.is_anywhere else 0, 2), dtype=np.int64)
         self._label = np.zeros(self.count, dtype=np.int64)
         self._together = FASTEST + float(np.abs(physics.balls[..., 2:]).max())
-        self.space = spaces.Box(-1.0, 1.0, (4 + 4 * len(physics.colour) + n_u,), dtype=np.float32)
-        if self.observation == "states":
-            self.space = spaces.MultiDiscrete([len(physics.x), len(physics.y), WATER_LIMIT + 1, n_u + 1])
 
     def begin(self, mask: Array, start: object, restart: bool, random: np.random.Generator) -> None:
         """Begin where the world says, or at rest anywhere."""
@@ -68,7 +64,7 @@ class WaterAgents(Agents):
 
     def move(self, actions: Array, random: np.random.Generator) -> tuple[Array, Array, Array]:
         """Push every agent."""
-        begins, results = self.over != 0, self.empty_results()
+        begins, results = self.over != 0, self.results()
         self._draw_starts(begins, random)
         water.step(
             self.problem.physics, self.problem.tables, self._carried, self._starts, self.limit, actions,
@@ -95,8 +91,7 @@ class WaterAgents(Agents):
 
     def rewards(self) -> Array:
         """Return what the last move pays in every machine state."""
-        rewards: Array = self.problem.paid(int(self.event[0]), self._scratch)
-        return rewards
+        return np.array(self.problem.paid(int(self.event[0]), self._scratch))
 
     def render(self, mode: str) -> Any:
         """Return the box with the agent and the balls as text."""

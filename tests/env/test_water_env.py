@@ -19,7 +19,9 @@ def problem_of(*specs, seed=2, profile="clean"):
 
 def test_it_is_an_environment_as_gymnasium_has_them():
     for observation in ("numbers", "states"):
-        check_env(RewardMachineEnv(problem_of(ORDERLY), observation=observation), skip_render_check=True)
+        check_env(
+            gymnasium.make("fastrm/WaterWorld-v0", problem=problem_of(ORDERLY), observation=observation).unwrapped
+        )
 
 
 def test_environments_are_made_by_name(tmp_path):
@@ -35,6 +37,46 @@ def test_environments_are_made_by_name(tmp_path):
     many.reset(seed=0)
     (expected, paid, *_), (seen, reward, *_) = one.step(1), many.step(np.full(3, 1))
     assert many.observation_space.contains(seen) and (*seen[2], reward[2]) == (*expected, paid)
+
+
+def test_a_grid_may_be_a_water_world(tmp_path):
+    world = WaterWorld.generate(2)
+    world.save(tmp_path / "worlds.json")
+    for settings in (
+        {"grid": world}, {"grid": f"{tmp_path / 'worlds.json'}:seed2"}, {"grid": "water", "map_seed": 2},
+    ):  # fmt: skip
+        assert RewardMachineEnv(**settings).problem.world == world
+        assert gymnasium.make("fastrm/WaterWorld-v0", **settings).unwrapped.problem.world == world
+    env = gymnasium.make("fastrm/WaterWorld-v0", world_seed=2, velocity=(30, 0)).unwrapped
+    assert env.problem.world == WaterWorld.generate(2, (30, 0)) and env.episode_limit == 600
+
+
+def test_episodes_begin_at_rest_anywhere_if_the_problem_says_so():
+    for profile in ("clean", "icarte2022"):
+        machine = RewardMachine.parse(machine_text(ORDERLY))
+        problem = fastrm.compile(WaterWorld.generate(2), machine, profile, start="anywhere")
+        env, many = RewardMachineEnv(problem), RewardMachineVectorEnv(400, problem, episode_limit=2)
+        first = [env.reset(seed=s)[0] for s in (7, None, None)]
+        assert np.array_equal(first, [env.reset(seed=s)[0] for s in (7, None, None)])
+        assert not np.array_equal(*first[:2]) and not np.array_equal(*first[1:])
+        states = [many.reset(seed=0)[0]]
+        assert many.step(np.ones(400, dtype=int))[2].sum() < 40
+        many.step(np.ones(400, dtype=int))
+        states.append(many.step(np.zeros(400, dtype=int))[0])  # the limit is reached: another episode
+        for seen in states:
+            for k, axis in enumerate((problem.physics.x, problem.physics.y)):
+                assert (axis[seen[:, k], 1] == 0).all() and np.ptp(axis[seen[:, k], 0]) > 300
+                assert abs(axis[seen[:, k], 0].mean() - 200) < 25
+        assert not np.array_equal(*states) and (states[1][:, 2] == 0).mean() > 0.8
+
+
+def test_the_box_is_shown_as_text():
+    env = gymnasium.make("fastrm/WaterWorld-v0", world_seed=2, render_mode="ansi")
+    env.reset(seed=0)
+    before = env.render()
+    assert before.startswith("+--") and before.count("@") == 1 and set("abcdef") <= set(before)
+    env.step(1), env.step(1)
+    assert env.render() != before
 
 
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
@@ -104,6 +146,11 @@ def test_numbers_are_those_of_agent_and_balls():
         (lambda p: RewardMachineEnv(world=p.world, world_seed=3), "world_seed goes with a generated world"),
         (lambda p: RewardMachineEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
         (lambda p: RewardMachineEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
+        (lambda p: RewardMachineEnv(p, render_mode="rgb_array"), "<water seed 2> is drawn as text; use ansi"),
+        (lambda p: RewardMachineEnv(p).reset(options={"start": (1, 2)}), "start=(1, 2): is for cells of a map"),
+        (lambda p: RewardMachineEnv(grid=p.world, world_seed=3), "world_seed goes without a grid"),
+        (lambda p: RewardMachineEnv(grid=p.world, map_seed=3), "map_seed goes with a grid given by name or file"),
+        (lambda p: RewardMachineEnv(grid=p.world, slip=0.1), "metric, slip: are for maps"),
         (lambda p: RewardMachineEnv(p).step(0), "no episode is on; call reset() first"),
         (lambda p: RewardMachineEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
         (lambda p: RewardMachineVectorEnv(2, p).reset(seed="x"), "seed='x': must be a whole number"),
