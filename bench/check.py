@@ -13,7 +13,7 @@ from fastrm.problems import WaterProblem
 from fastrm.worlds import FLOOR, START, WALL, GridMap, layout_of
 
 from .console import FAILED, add_json, encodable, new_console, print_json
-from .inputs import add_problem, compiled, learned, learned_facts, print_learned
+from .inputs import add_problem, compile_problem, print_run, run_facts, train_learner
 from .water_world import check_water
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_gamma(gamma)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = compiled(arguments)
+        problem = compile_problem(arguments)
         _log.info("compiled %r", problem)
-        run = learned(problem, arguments) if arguments.learn else None
+        run = train_learner(problem, arguments) if arguments.learn else None
         if isinstance(problem, WaterProblem):
             return check_water(problem, arguments, run)
         if problem.slip:
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     _log.info("decided: %s", report.guarantee.verdict)
     messages = [str(warning.message) for warning in caught]
     if arguments.json:
-        print_json(as_dict(report, hrm, messages) | learned_facts(run))
+        print_json(as_dict(report, hrm, messages) | run_facts(run))
     else:
         print_check(report, hrm, messages, run)
     return FAILED if arguments.fail and report.guarantee.verdict != "shortest" else 0
@@ -116,7 +116,7 @@ def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespac
         "expected_length": best.expected_length(), "optimal_arps": best.arps(),
     }  # fmt: skip
     if arguments.json:
-        print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | learned_facts(run))
+        print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | run_facts(run))
         return 0
     console = new_console()
     console.print(f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should")
@@ -124,7 +124,7 @@ def _report_slip(problem: Problem, run: Run | None, arguments: argparse.Namespac
     console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
     console.print(f"  take             {facts['expected_length']:.6g} steps when it does")
     console.print(f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)")
-    print_learned(console, run)
+    print_run(console, run)
     return 0
 
 
@@ -160,7 +160,7 @@ def print_check(
     console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
     if hrm is not None:
         _print_thresholds(console, report, hrm)
-    print_learned(console, run)
+    print_run(console, run)
     grid = layout_of(verdict.solution.problem.terrain.world)
     if witness.leaves_at is not None:
         row, column = witness.leaves_at if grid else (witness.leaves_at, None)

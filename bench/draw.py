@@ -12,7 +12,7 @@ from fastrm.problems import WaterProblem
 from fastrm.worlds import WaterWorld, check_layout_of
 
 from .console import print_path, writing
-from .inputs import add_episodes, add_learning, add_settings, compiled, learned, read_machine, read_map
+from .inputs import add_episodes, add_learning, add_settings, compile_problem, read_machine, read_map, train_learner
 from .water_world import draw_on_water
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
         else:
             _save(draw_maps([(Path(arguments.map).stem, check_layout_of(world))], arguments.width), arguments)
         return
-    problem = compiled(arguments)
+    problem = compile_problem(arguments)
     if isinstance(problem, WaterProblem):
         if (figure := draw_on_water(problem, arguments, form)) is not None:
             _save(figure, arguments)
         return
-    trained = learned(problem, arguments)
+    trained = train_learner(problem, arguments)
     if form == "gif":
         save_episode(problem, trained.greedy_path, arguments.out, actions=trained.path_actions(problem))
     else:

@@ -12,7 +12,7 @@ from fastrm.learners import registry
 from fastrm.problems import WaterProblem
 
 from .console import print_path, writing
-from .inputs import add_problem, compiled, learned
+from .inputs import add_problem, compile_problem, train_learner
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,16 +27,16 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.pages import explain_page, explain_water_page
 
     check_name(arguments.out)
-    problem = compiled(arguments)
+    problem = compile_problem(arguments)
     if isinstance(problem, WaterProblem):
-        run = learned(problem, arguments) if arguments.learn else None
+        run = train_learner(problem, arguments) if arguments.learn else None
         made = explain_water_page(problem, run, gamma=arguments.gamma, command=_command(arguments))
         write_page(arguments.out, made)
         return 0
     if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names())
         check_acts_by_state(arguments.learn)
-    run = learned(problem, arguments) if arguments.learn else None
+    run = train_learner(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
     return 0
 

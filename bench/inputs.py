@@ -108,7 +108,7 @@ def _rate(text: str) -> float | str:
         return text
 
 
-def compiled(arguments: argparse.Namespace) -> Problem | WaterProblem:
+def compile_problem(arguments: argparse.Namespace) -> Problem | WaterProblem:
     """Compile the map and the machine."""
     from fastrm.problems import compile
 
@@ -121,7 +121,7 @@ def compiled(arguments: argparse.Namespace) -> Problem | WaterProblem:
     return compile(world, machine, arguments.profile, arguments.metric, slip=arguments.slip, start=arguments.start)
 
 
-def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> Run:
+def train_learner(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> Run:
     """Train the learner that was chosen."""
     from fastrm.learners import train
 
@@ -133,7 +133,7 @@ def learned(problem: Problem | WaterProblem, arguments: argparse.Namespace) -> R
     )  # fmt: skip
 
 
-def learned_facts(run: Run | None) -> dict[str, Any]:
+def run_facts(run: Run | None) -> dict[str, Any]:
     """Return the result of a run, for programs; nothing where no run was asked for."""
     if run is None:
         return {}
@@ -141,7 +141,7 @@ def learned_facts(run: Run | None) -> dict[str, Any]:
     return {"learned": {"learner": run.algo, "greedy_length": run.greedy_length, "solved": run.solved, "score": last}}
 
 
-def print_learned(console: Console, run: Run | None) -> None:
+def print_run(console: Console, run: Run | None) -> None:
     """Print the result of a run, if there is one."""
     if run is not None:
         length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"

@@ -16,7 +16,7 @@ from fastrm.learners import registry
 from fastrm.problems import Problem, WaterProblem
 from fastrm.worlds import DOWN, LEFT, RIGHT, UP, GridMap, layout_of
 
-from .inputs import add_problem, compiled, learned
+from .inputs import add_problem, compile_problem, train_learner
 from .water_world import play_water
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
     from fastrm.learners import check_acts_by_state
 
-    problem = compiled(arguments)
+    problem = compile_problem(arguments)
     if arguments.learn and isinstance(problem, WaterProblem):
         raise ConfigError("--learn: learned moves cannot be played on Water world; `draw` shows the learned path")
     if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names())
         check_acts_by_state(arguments.learn)
-    trained = learned(problem, arguments) if arguments.learn else None
+    trained = train_learner(problem, arguments) if arguments.learn else None
     with keyboard() as read:
         clear = CLEAR if sys.stdout.isatty() else ""
         if isinstance(problem, WaterProblem):

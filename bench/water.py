@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastrm.errors import ConfigError, printable
 
-from .console import INTERRUPTED, add_json, add_quiet, print_json, say
+from .console import INTERRUPTED, add_json, add_quiet, print_json, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -79,12 +79,14 @@ def run_one(arguments: argparse.Namespace) -> int:
         nonlocal shown
         if not arguments.quiet and (done == total or done * 20 // total > shown):
             shown = done * 20 // total
-            say(f"{done} of {total} runs")
+            print_message(f"{done} of {total} runs")
 
     try:
         count = fill_table(study, worlds, arguments.out, workers=arguments.workers, tell=report_progress)
     except KeyboardInterrupt:
-        say(f"interrupted; finished runs are in {printable(str(arguments.out))}, and the same command resumes")
+        print_message(
+            f"interrupted; finished runs are in {printable(str(arguments.out))}, and the same command resumes"
+        )
         return INTERRUPTED
     sys.stdout.write(f"{count} runs in {printable(str(arguments.out))}\n")
     return 0

@@ -11,7 +11,7 @@ from fastrm.problems import WaterProblem
 from fastrm.worlds import WATER_ACTIONS, WATER_LIMIT
 
 from .console import FAILED, print_json
-from .inputs import learned, learned_facts, print_learned
+from .inputs import print_run, run_facts, train_learner
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,10 +37,10 @@ def check_water(problem: WaterProblem, arguments: argparse.Namespace, run: Run |
     report = check(problem, arguments.gamma)
     seconds = time.perf_counter() - begun
     if arguments.json:
-        print_json(as_dict(report, seconds) | learned_facts(run))
+        print_json(as_dict(report, seconds) | run_facts(run))
     else:
         print_water(report, seconds)
-        print_learned(Console(highlight=False, emoji=False), run)
+        print_run(Console(highlight=False, emoji=False), run)
     return FAILED if arguments.fail and not report.guarantee.is_shortest else 0
 
 
@@ -94,7 +94,7 @@ def draw_on_water(problem: WaterProblem, arguments: argparse.Namespace, form: st
     """Train, and return what was learned as a figure; write an animation."""
     from fastrm.plots import draw_water, save_water_episode
 
-    path = learned(problem, arguments).more["greedy_actions"].tolist()
+    path = train_learner(problem, arguments).more["greedy_actions"].tolist()
     if form == "gif":
         save_water_episode(problem, path, arguments.out)
         return None
