@@ -20,8 +20,6 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fastrm.errors import ConfigError, FastrmWarning, printable
 
 if TYPE_CHECKING:
@@ -125,7 +123,7 @@ def _plain(value: Any) -> Any:
         return _plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # of NumPy, which --help need not import
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
