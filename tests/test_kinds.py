@@ -86,7 +86,7 @@ def test_no_consumer_asks_for_a_kind():
         for (where, name), lines in asked().items()
         if (where, name) not in ALLOWED.keys() | BEING_CONVERTED
     ]
-    assert not new, "\n".join([*new, "enter a row with fastrm.dispatch.row, or declare it in fastrm.Problem"])
+    assert not new, "\n".join([*new, "enter a row with fastrm.dispatch.add_row, or declare it in fastrm.Problem"])
 
 
 def test_places_that_ask_no_more_are_taken_off_the_list():
@@ -109,7 +109,7 @@ def test_every_way_to_ask_is_seen(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "row(solve, WaterProblem)(solve_water)", "def f(x: WaterProblem) -> GridMap: ...", "isinstance(x, Problem)",
+        "add_row(solve, WaterProblem)(solve_water)", "def f(x: WaterProblem) -> GridMap: ...", "isinstance(x, Problem)",
         "GridMap.parse(text)", "kind == 'boolean'", "WaterProblem(world, machines)", "find(name, 'water')",
     ],
 )  # fmt: skip
