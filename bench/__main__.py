@@ -97,7 +97,7 @@ def _run(given: list[str], program: str) -> int:
 
 
 def _load_learner(arguments: argparse.Namespace) -> None:
-    """Run the file with a learner of the user's own, which only the command line can name."""
+    """Run the file of a custom learner, which only the command line can name."""
     from fastrm.learners import load_file
 
     names = load_file(arguments.learner)

@@ -14,16 +14,7 @@ from fastrm.problems import Problem, TabularProblem, unsupported
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 from .console import FAILED, add_json, encodable, new_console, print_json
-from .inputs import (
-    add_episodes,
-    add_gamma,
-    add_learning,
-    add_map_and_machine,
-    compiled,
-    learned,
-    learned_facts,
-    print_learned,
-)
+from .inputs import add_problem, compiled, learned, learned_facts, print_learned
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fastrm.bench")
 MAX_DRAWN = 80
 MOST_STARTS = 8
-"""Starts that are told of one by one."""
+"""Starts that are printed one by one; of more, only the mean."""
 COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
 MARKS, ASCII_MARKS = "•@!", "*@!"
 """The optimal path, its loop, and where it leaves the shortest routes: no letters, which stand for objects."""
@@ -44,10 +35,7 @@ MARK_COLOURS = ("green", "bold red", "bold yellow")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_map_and_machine(parser)
-    add_episodes(parser)
-    add_gamma(parser)
-    add_learning(parser, "train, and tell what was learned beside the optimum")
+    add_problem(parser, "train, and tell what was learned beside the optimum")
     parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
     add_json(parser)
 
@@ -131,7 +119,7 @@ def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> di
 
 
 def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.Namespace) -> int:
-    """Tell what can be expected where moves slip, and no path is certain."""
+    """Print what can be expected where moves slip, and no path is certain."""
     from fastrm.exact import solve
 
     if arguments.fail:
@@ -156,13 +144,13 @@ def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.N
 
 
 def _print_starts(console: Console, solution: TabularSolution, worst: object) -> None:
-    """Tell of every start, or of many in the mean, and of which one all else is told."""
+    """Print every start, or the mean of many, and the start that the rest of the report is about."""
     cells = solution.problem.starts
     if len(cells) == 1:
         return
     for one in map(solution.from_start, cells if len(cells) <= MOST_STARTS else ()):
-        way = "never completes" if one.length is None else f"{one.length} steps"
-        console.print(f"  from {one.problem.starts[0]!s:12} optimal {way}, shortest {one.shortest} steps")
+        length = "never completes" if one.length is None else f"{one.length} steps"
+        console.print(f"  from {one.problem.starts[0]!s:12} optimal {length}, shortest {one.shortest} steps")
     mean = "never completes from some" if solution.length is None else f"{solution.length:.6g} steps"
     console.print(f"  mean of {len(cells)} starts: optimal {mean}, shortest {solution.shortest:.6g} steps")
     console.print(f"  the verdict is that of the start {worst}:")
@@ -211,8 +199,8 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
     low, high = verdict.gamma_interval or (None, None)
     interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
     console.print(f"  gamma            {interval}")
-    way = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
-    settled = way if hrm.length is None else f"{hrm.length:g} steps"
+    end = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
+    settled = end if hrm.length is None else f"{hrm.length:g} steps"
     loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
     console.print(f"  HRM settles on   {settled}{loss} (exploration left out)")
 

@@ -1,4 +1,4 @@
-"""``claims``: what result files say about the claims of the paper."""
+"""``claims``: the claims of the paper, judged on result files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fastrm.errors import ConfigError, printable
 
-from .console import check_has_runs, new_console, say_unfinished
+from .console import check_has_runs, new_console, print_json, say_unfinished
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .studies import Claim, Facts
+    from .studies import Claim
+    from .studies.evidence import Facts
 
 WIDEST = 120
 """Columns; longer lines are hard to follow."""
@@ -40,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = [load(path) for path in arguments.files]
     for results in loaded:
         check_has_runs(results)
-    for path, results in zip(arguments.files, loaded, strict=True):
+    files = list(zip(arguments.files, loaded, strict=True))
+    for path, results in files:
         semantics, first = (json.loads(one.attributes["semantics"]) for one in (results, loaded[0]))
         for algo in sorted({*semantics} & {*first}):
             if semantics[algo] != first[algo]:
@@ -49,13 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
                     "they do not compare"
                 )
     facts: Facts = {}
-    judged = [Judged(path, results.complete, judge(results, facts))
-              for path, results in zip(arguments.files, loaded, strict=True)]  # fmt: skip
-    for path, results in zip(arguments.files, loaded, strict=True):
+    judged = [Judged(path, results.complete, judge(results, facts)) for path, results in files]
+    for path, results in files:
         say_unfinished(path, results, "judged on")
     if arguments.json:
-        table = {one.path: [claim.to_dict() for claim in one.claims] for one in judged}
-        sys.stdout.write(json.dumps(table, indent=1) + "\n")
+        print_json({one.path: [claim.to_dict() for claim in one.claims] for one in judged})
     elif arguments.markdown:
         sys.stdout.write(claims_as_markdown(judged))
     else:
@@ -96,7 +96,7 @@ def print_claims(judged: Sequence[Judged]) -> None:
 
 
 def _print_hanging(console: Console, head: str, body: str) -> None:
-    """Print a text in rich's markup after a head; lines that follow stand below the text, and none ends in blanks."""
+    """Print a text in rich's markup after a head; further lines are indented to the text, and none ends in blanks."""
     from rich.text import Text
 
     lines = Text.from_markup(body).wrap(console, max(console.width - len(head), 20))
@@ -135,7 +135,7 @@ def _about_p(judged: Sequence[Judged]) -> str:
 
 
 def _heads(judged: Sequence[Judged]) -> list[str]:
-    """Name files by their stems, by their paths where stems are alike; say which are unfinished."""
+    """Return names of files, their stems or, where stems are alike, their paths; unfinished ones are marked."""
     stems = [Path(one.path).stem for one in judged]
     names = stems if len(set(stems)) == len(stems) else [one.path for one in judged]
     states = ["" if one.complete else " (unfinished)" for one in judged]

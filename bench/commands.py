@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 MODULE, SCRIPT = "python -m fastrm.bench", "fastrm"
@@ -139,7 +138,7 @@ COMMANDS = {
 
 
 def examples(name: str, program: str) -> str:
-    """Return what the help of a command ends with."""
+    """Return the end of a command's help."""
     command = COMMANDS[name]
     lines = [f"  {program} {words}\n      {meaning}" for words, meaning in command.examples]
     return "\n".join([*([command.notes, ""] if command.notes else []), "examples:", *lines])
@@ -147,20 +146,14 @@ def examples(name: str, program: str) -> str:
 
 def overview(program: str) -> str:
     """Return the help of the whole program."""
-    return "".join(_overview(program))
-
-
-def _overview(program: str) -> Iterator[str]:
-    yield f"usage: {program} COMMAND [options]\n\n"
-    yield "Reward machines: exact answers about rewards, and fast learning on all cores.\n"
-    group = ""
+    groups: dict[str, str] = {}
     for name, command in COMMANDS.items():
-        if command.group != group:
-            group = command.group
-            yield f"\n{group}:\n"
-        yield f"  {name:10} {command.purpose}\n"
+        groups[command.group] = groups.get(command.group, "") + f"  {name:10} {command.purpose}\n"
+    listed = "".join(f"\n{group}:\n{lines}" for group, lines in groups.items())
     alone = "runs 'reproduce'" if program == MODULE else "shows this help"
-    yield (
+    return (
+        f"usage: {program} COMMAND [options]\n\n"
+        f"Reward machines: exact answers about rewards, and fast learning on all cores.\n{listed}"
         f"\noptions:\n  -h, --help  show this help\n  --version   show the version\n\n"
         f"start with:\n  {program} run quick --report\n      a small experiment, done in seconds\n"
         f"  {program} reproduce\n      the paper's experiment\n\n"

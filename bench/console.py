@@ -14,7 +14,7 @@ import textwrap
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ def add_learner_file(parser: argparse.ArgumentParser) -> None:
 
 
 def say(text: str) -> None:
-    """Write a line on standard error; where nobody reads it any more, work goes on without."""
+    """Write a line on standard error; go on where nobody reads it any more."""
     with contextlib.suppress(BrokenPipeError):
         sys.stderr.write(_one_line(text))
 
@@ -73,13 +73,13 @@ def print_path(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, start: str = "", cure: str = "") -> Iterator[None]:
-    """Raise ConfigError, between `start` and `cure`, where writing `path` fails."""
+def writing(path: Path, start: str = "", cure: str = "", trouble: str = "cannot be written") -> Iterator[None]:
+    """Raise ConfigError, its message between `start` and `cure`, where writing `path` fails."""
     try:
         yield
     except (OSError, ValueError) as problem:  # no file is named with a null character
         reason = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"{start}{path}: cannot be written: {reason}{cure}") from None
+        raise ConfigError(f"{start}{path}: {trouble}: {reason}{cure}") from None
 
 
 def encodable(text: str, plain: str, encoding: str | None) -> str:
@@ -135,7 +135,7 @@ def _plain(value: Any) -> Any:
 
 
 def spaced(count: int) -> str:
-    """Write a whole number with a space between thousands.
+    """Format an integer with a space between thousands.
 
     >>> spaced(1200)
     '1 200'
@@ -144,7 +144,7 @@ def spaced(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write how many there are of something.
+    """Format a count with its noun.
 
     >>> counted(1, "run"), counted(1200, "run")
     ('1 run', '1 200 runs')
@@ -153,7 +153,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def shape_in_words(maps: int, tasks: int, methods: int, sweep: Mapping[str, Sequence[Any]], seeds: int) -> str:
-    """Say how many runs an experiment has along each of its axes.
+    """Return how many runs an experiment has along each of its axes.
 
     >>> shape_in_words(3, 1, 2, {"alpha": [0.1, 0.5]}, 5)
     '3 maps x 1 task x 2 methods x 2 values of alpha x 5 seeds'
@@ -164,7 +164,7 @@ def shape_in_words(maps: int, tasks: int, methods: int, sweep: Mapping[str, Sequ
 
 
 def words_of(values: Sequence[float | str]) -> str:
-    """List values of a setting.
+    """Format the values of a setting as a list.
 
     >>> words_of([0.5, 1.0]), words_of(["0.1", "linear(1, 0.1, 5000)"])
     ('0.5, 1', '0.1; linear(1, 0.1, 5000)')
@@ -173,13 +173,15 @@ def words_of(values: Sequence[float | str]) -> str:
     return ("; " if any("," in word for word in words) else ", ").join(words)
 
 
-def new_table(title: str, *columns: str) -> Table:
+def new_table(title: str, *columns: str, rows: Iterable[Sequence[str]] = ()) -> Table:
     """Make a table: the first column and columns of words on the left, numbers on the right."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
     for k, column in enumerate(columns):
         table.add_column(column, justify="left" if k == 0 or column in LEFT else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -218,12 +220,12 @@ def print_summary(results: Results) -> None:
 
 
 def _width(console: Console, table: Table) -> int:
-    """Return how wide a table would like to be."""
+    """Return the width of a table that has all the room it needs."""
     return console.measure(table, options=console.options.update(max_width=1000)).maximum
 
 
 def _summary_table(results: Results, above: Sequence[str]) -> Table:
-    """Make the table of medians, without the columns of which the title tells."""
+    """Make the table of medians, without the columns that its title names."""
     from rich.markup import escape
 
     failed = results["error"] != ""
@@ -255,7 +257,7 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
 
 
 def state_of(results: Results) -> str:
-    """Say what a result file is of, how many runs it holds and whether these are all."""
+    """Return the experiment of a result file, how many of its runs it holds, and whether it is complete."""
     name, count = json.loads(results.attributes["experiment"])["name"], results.plan.count
     state = "complete" if results.complete else "with failures" if results.runs == count else "unfinished"
     return printable(f"{name}: {spaced(results.runs)} of {spaced(count)} runs ({state}), in {results.path}")
@@ -297,19 +299,19 @@ def load_results(path: str) -> Results:
     return results
 
 
-def say_unfinished(path: str, results: Results, how: str = "told from") -> None:
+def say_unfinished(path: str, results: Results, basis: str = "told from") -> None:
     """Print on standard error that a file is not complete, if it is not."""
     if not results.complete:
-        say(f"{path}: {results!r}; {how} the runs that are there")
+        say(f"{path}: {results!r}; {basis} the runs that are there")
 
 
 def show_score(score: float) -> str:
-    """Write a score, or that there is none."""
+    """Format a score, or '-' for NaN."""
     return "-" if math.isnan(score) else f"{score:.3f}"
 
 
 def show_steps(steps: float) -> str:
-    """Write a number of steps, or that it is never reached."""
+    """Format a number of steps, or 'never' for infinity."""
     return "never" if math.isinf(steps) else spaced(round(steps))
 
 
@@ -318,7 +320,7 @@ COMPILING = "compiling kernels (once); this takes some seconds"
 
 @contextmanager
 def messages_in_one_line(verbose: bool = False) -> Iterator[None]:
-    """Show warnings, and what loggers of fastrm say, as errors are shown."""
+    """Show warnings, and messages of fastrm's loggers, as errors are shown."""
     with _warnings_as(_one_line), _log(verbose):
         yield
 
@@ -360,25 +362,25 @@ def _warnings_as(write: Callable[[str], str]) -> Iterator[None]:
 
 
 class _Lines(logging.Handler):
-    """Writes a line per message, and says once that kernels are compiled."""
+    """Writes a line per message, and only one about the compiling of kernels."""
 
     def __init__(self, verbose: bool) -> None:
         super().__init__()
-        self.verbose, self.begun, self.has_told = verbose, time.time(), False
+        self.verbose, self.begun, self.is_announced = verbose, time.time(), False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say it; standard error is looked up each time, as a progress bar takes its place."""
+        """Print it; standard error is looked up each time, as a progress bar takes its place."""
         text = record.getMessage()
         if record.name == "fastrm.kernels":
-            if self.has_told:
+            if self.is_announced:
                 return
-            self.has_told, text = True, COMPILING
+            self.is_announced, text = True, COMPILING
         say(f"{record.created - self.begun:7.1f} s: {text}" if self.verbose else text)
 
 
 @contextmanager
 def _log(verbose: bool) -> Iterator[None]:
-    """With `verbose` show what loggers say; else tell a person, not a log, why the first command takes a while."""
+    """With `verbose` show all messages of loggers; else only why the first command takes a while, in a terminal."""
     log = logging.getLogger("fastrm" if verbose else "fastrm.kernels")
     if not verbose and not sys.stderr.isatty():
         yield

@@ -10,7 +10,7 @@ from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 
 from .console import print_path, writing
-from .inputs import add_episodes, add_gamma, add_learning, add_settings, compiled, learned, read_machine, read_map
+from .inputs import add_episodes, add_learning, add_settings, compiled, learned, read_machine, read_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dpi", type=int, metavar="N", help="dots per inch of a .png (default 200)")
     add_settings(parser)
     add_episodes(parser)
-    add_gamma(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,15 +11,12 @@ from fastrm.errors import ConfigError
 from fastrm.learners import registry
 
 from .console import print_path, writing
-from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+from .inputs import add_problem, compiled, learned
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_map_and_machine(parser)
-    add_episodes(parser)
-    add_gamma(parser)
-    add_learning(parser, "train, and show what was learned beside the optimum")
+    add_problem(parser, "train, and show what was learned beside the optimum")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as e.html")
 
 

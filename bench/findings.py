@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{state_of(results)}; told from the runs that are there")
     if arguments.figure is not None:
         _draw(results, arguments.figure)
+    wanted = {"by_task": arguments.by_task, "exact": not arguments.no_exact}
     if arguments.json:
-        print_json(as_dict(results, by_task=arguments.by_task, exact=not arguments.no_exact))
+        print_json(as_dict(results, **wanted))
         return 0
-    for part in as_markdown(results, by_task=arguments.by_task, exact=not arguments.no_exact):
+    for part in as_markdown(results, **wanted):
         sys.stdout.write(part)
         sys.stdout.flush()
     return 0
@@ -45,7 +46,7 @@ def _draw(results: Results, out: Path) -> None:
     """Draw how much methods differ at the lowest start of their values, task by task."""
     from fastrm.plots import by_optimism, draw_gaps, save
 
-    from .studies import differences
+    from .studies.findings import differences
 
     if out.suffix not in (".png", ".pdf", ".svg"):
         raise ConfigError(f"--figure {out}: must end in .png, .pdf or .svg")
@@ -65,7 +66,7 @@ def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict
     """Return the findings for programs."""
     from fastrm.plots import start_points
 
-    from .studies import agreement, certified, differences, verdicts
+    from .studies.findings import agreement, certified, differences, verdicts
 
     found: dict[str, Any] = {
         "sweep": list(start_points(results, tasks=by_task)),
@@ -79,15 +80,11 @@ def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict
 
 def as_markdown(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
-    from .studies import findings_tables
+    from .studies.findings import findings_tables
 
     for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact)):
         yield ("\n" if k else "") + table["title"] + ".\n"
         if table["rows"]:
-            yield "\n" + _table(table["head"], table["rows"])
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    shown = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(line)} |\n" for line in shown)
+            lines = [table["head"], ["---"] * len(table["head"]), *table["rows"]]
+            cells = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
+            yield "\n" + "".join(f"| {' | '.join(line)} |\n" for line in cells)

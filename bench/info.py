@@ -1,4 +1,4 @@
-"""``info``: what a result file holds and where it came from."""
+"""``info``: the content and the origin of a result file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_dict(results: Results) -> dict[str, Any]:
-    """Return everything that a file says of itself, for programs."""
+    """Return everything that is known about a file, for programs."""
     plan, failed = results.plan, results["error"] != ""
     return {
         "file": results.path,
@@ -71,7 +71,7 @@ def as_dict(results: Results) -> dict[str, Any]:
 
 
 def in_words(results: Results) -> dict[str, str]:
-    """Return what people ask first, name by name."""
+    """Return the first things to know about a file, by name."""
     about, plan = results.attributes, results.plan
     tick = plan.learner.tick
     maps, tasks, methods, _, seeds = plan.shape
@@ -103,13 +103,13 @@ def _text(about: dict[str, Any], name: str) -> str:
 
 
 def _time(text: str) -> str:
-    """Write a time of the world's clock as people do."""
+    """Format an ISO time in UTC for people."""
     match = re.fullmatch(r"(\S{10})T(\d\d:\d\d:\d\d)\+00:00", text)
     return f"{match[1]} {match[2]} UTC" if match else text
 
 
 def _read(value: Any) -> Any:
-    """Return what a text of JSON means; other texts, such as the number of a version, stay as they are."""
+    """Parse a JSON object or list; return other texts, such as a version, unchanged."""
     text = str(value)
     if not text.startswith(("{", "[")):
         return text

@@ -23,14 +23,16 @@ LEARNING = ("alpha", "epsilon", "q_init")
 """Settings of learners that have an argument."""
 
 
-def add_map_and_machine(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that name a map and a machine."""
+def add_problem(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the arguments for a map, a machine, episodes, the discount and a learner, whose `purpose` its help names."""
     parser.add_argument(
         "map", metavar="MAP",
         help="a map or world file, a setup such as 1a1b1c or '1a1b walls 0.2', 'water', or worlds.json:M1",
     )  # fmt: skip
     parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
     add_settings(parser)
+    add_episodes(parser)
+    add_learning(parser, purpose)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -53,18 +55,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_start(parser: argparse.ArgumentParser) -> None:
-    """Add where episodes begin."""
-    parser.add_argument(
-        "--start",
-        type=_start,
-        metavar="WHERE",
-        help="where episodes begin: anywhere, or a cell such as 3,4; in a world without a layout its number",
-    )
-
-
 def _start(text: str) -> str | int | tuple[int, int]:
-    """Read row and column, or the number of a cell; what is neither may be a word."""
+    """Read row and column, or the number of a cell; leave other texts as they are."""
     row, _, column = text.partition(",")
     if text.strip().isdecimal():
         return int(text)
@@ -72,26 +64,25 @@ def _start(text: str) -> str | int | tuple[int, int]:
 
 
 def check_start(world: World, start: object) -> None:
-    """Refuse what no cell of a world is written like."""
+    """Raise ConfigError unless `start` is written like a cell of the world."""
     by_number = layout_of(world) is None
     fits = start is None or start == "anywhere" or isinstance(start, int if by_number else tuple)
     if not fits:
-        said = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))
+        text = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))
         cells = "the number of a cell, such as 3" if by_number else "row and column of a cell, such as 1,2"
-        raise ConfigError(f"--start {printable(str(said))}: must be 'anywhere', or {cells}")
-
-
-def add_gamma(parser: argparse.ArgumentParser) -> None:
-    """Add the discount."""
-    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
+        raise ConfigError(f"--start {printable(str(text))}: must be 'anywhere', or {cells}")
 
 
 def add_episodes(parser: argparse.ArgumentParser) -> None:
-    """Add where episodes begin, and the probability of slipping."""
-    add_start(parser)
+    """Add where episodes begin, the probability of slipping, and the discount."""
+    parser.add_argument(
+        "--start", type=_start, metavar="WHERE",
+        help="where episodes begin: anywhere, or a cell such as 3,4; in a world without a layout its number",
+    )  # fmt: skip
     parser.add_argument(
         "--slip", type=float, default=0.0, metavar="P", help="how often a move goes sideways (default 0)"
     )
+    parser.add_argument("--gamma", type=float, default=0.9, help="discount factor (default 0.9)")
 
 
 def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
@@ -110,7 +101,7 @@ def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 
 def _rate(text: str) -> float | str:
-    """Read a number; what is none may be a schedule."""
+    """Read a number; leave other texts, such as schedules, as they are."""
     try:
         return float(text)
     except ValueError:
@@ -141,7 +132,7 @@ def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
 
 
 def learned_facts(run: Run | None) -> dict[str, Any]:
-    """Return what a run came to, for programs; nothing where none was asked for."""
+    """Return the result of a run, for programs; nothing where no run was asked for."""
     if run is None:
         return {}
     last = float(run.score[-1]) if run.score.size else None
@@ -149,7 +140,7 @@ def learned_facts(run: Run | None) -> dict[str, Any]:
 
 
 def print_learned(console: Console, run: Run | None) -> None:
-    """Print what a run came to, if there is one."""
+    """Print the result of a run, if there is one."""
     if run is not None:
         length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"
         score = f", score {run.score[-1]:.3f}" if run.score.size else ""

@@ -1,4 +1,4 @@
-"""``merge``: join the files of shards; runs that occur twice must be the same to the bit."""
+"""``merge``: join the files of shards; runs that occur twice must be bit-identical."""
 
 from __future__ import annotations
 

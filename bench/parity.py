@@ -28,7 +28,8 @@ from .console import (
 from .progress import progress_bar
 
 if TYPE_CHECKING:
-    from .studies import Comparison, Curves, Optimum, Speed, WaterOptimum, WaterRecord
+    from .studies.parity import Comparison, Curves, Optimum, Speed
+    from .studies.water import WaterOptimum, WaterRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.experiments import Interrupted, reference_folder
     from fastrm.plots import have_matplotlib, parity_curves, save
 
-    from .studies import PARITY_PROFILE, check_folder, compare_optima, compare_speeds, rejected
+    from .studies.parity import PARITY_PROFILE, check_folder, compare_optima, compare_speeds, rejected
 
     if arguments.json and arguments.ablation:
         raise ConfigError("--json and --ablation do not go together; the table of --ablation is Markdown")
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def score_water(folder: Path) -> tuple[list[WaterOptimum], list[WaterRecord]]:
     """Return the optima of Water world, and the published episodes scored against them."""
-    from .studies import water_optima, water_records
+    from .studies.water import water_optima, water_records
 
     optima = water_optima(folder)
     return optima, list(water_records(folder, optima))
@@ -116,10 +117,9 @@ def print_water(optima: Sequence[WaterOptimum], records: Sequence[WaterRecord]) 
 
     console = new_console()
     for one in optima:
-        table = new_table(f"fewest steps of t10 on {one.world}", "velocity at the start", "paid", "completed")
-        for name, paid, completed in zip(WATER_ACTIONS, one.paid, one.completed, strict=True):
-            table.add_row(name, f"{paid}", f"{completed}")
-        console.print(table)
+        rows = zip(WATER_ACTIONS, map(str, one.paid), map(str, one.completed), strict=True)
+        heads = "velocity at the start", "paid", "completed"
+        console.print(new_table(f"fewest steps of t10 on {one.world}", *heads, rows=rows))
     columns = ("world", "learner", "episodes", "paid", "best", "ratio", "settled", "ratio", "fell")
     table = new_table("published episodes of t10: steps, and their ratio to the fewest", *columns)
     for record in records:
@@ -142,7 +142,7 @@ def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[C
     """Run, or load, our side of the comparison under a profile."""
     from fastrm.experiments import Plan, run as run_plan
 
-    from .studies import PARITY_PROFILE, load_curves, parity_experiments
+    from .studies.parity import PARITY_PROFILE, load_curves, parity_experiments
 
     results = {}
     for domain, experiment in parity_experiments(folder, arguments.runs, profile).items():
@@ -156,7 +156,7 @@ def ablate(folder: Path, arguments: argparse.Namespace) -> int:
     """Run once more with every quirk of the profile switched off, and print a Markdown table."""
     from fastrm.config import Profile
 
-    from .studies import PARITY_PROFILE
+    from .studies.parity import PARITY_PROFILE
 
     whole = compute(folder, arguments, PARITY_PROFILE)
     head = ABLATION_HEAD.format(curves=len(whole))
@@ -195,7 +195,7 @@ def print_optima(optima: Sequence[Optimum]) -> None:
 
 def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) -> None:
     """Print medians and p-values at every compared step, and what follows from all of them."""
-    from .studies import COMPARED_AT, REJECTION_LEVEL, rejected
+    from .studies.parity import COMPARED_AT, REJECTION_LEVEL, rejected
 
     console = new_console()
     usual_width, console.width = console.width, max(console.width, 175)
@@ -228,10 +228,8 @@ def print_parity(curves: Sequence[Curves], comparisons: Sequence[Comparison]) ->
 
 def print_speeds(speeds: Sequence[Speed]) -> None:
     """Print steps a second on one core, here and as published."""
-    table = new_table("steps a second on one core", "", "ours", "published", "ratio")
-    for one in speeds:
-        table.add_row(one.name, f"{one.ours:,.0f}", f"{one.published:,.0f}", f"{one.ours / one.published:,.0f}")
-    new_console().print(table)
+    rows = ((s.name, *(f"{x:,.0f}" for x in (s.ours, s.published, s.ours / s.published))) for s in speeds)
+    new_console().print(new_table("steps a second on one core", "", "ours", "published", "ratio", rows=rows))
 
 
 ABLATION_HEAD = """\
@@ -242,7 +240,7 @@ ABLATION_HEAD = """\
 
 def ablation_row(name: str, curves: Sequence[Curves], whole: Sequence[Curves]) -> str:
     """Return a row of the table of quirks: our curves without one against ours with all of them, and the published."""
-    from .studies import rejected
+    from .studies.parity import rejected
 
     comparisons = [one for curve in curves for one in curve.compare()]
     changed = [k for k, (one, other) in enumerate(zip(curves, whole, strict=True)) if (one.ours != other.ours).any()]

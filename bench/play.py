@@ -14,7 +14,7 @@ from fastrm.checks import check_choice
 from fastrm.learners import registry
 from fastrm.problems import Problem, check_tabular, slide
 
-from .inputs import add_episodes, add_gamma, add_learning, add_map_and_machine, compiled, learned
+from .inputs import add_problem, compiled, learned
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -34,10 +34,7 @@ CLEAR = "\x1b[2J\x1b[H"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_map_and_machine(parser)
-    add_episodes(parser)
-    add_gamma(parser)
-    add_learning(parser, "train first; key g then makes the learned move")
+    add_problem(parser, "train first; key g then makes the learned move")
 
 
 def run(arguments: argparse.Namespace) -> int:

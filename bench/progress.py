@@ -1,7 +1,4 @@
-"""How far an experiment is: a bar in a terminal, a line after every tenth of the work elsewhere.
-
-What could be run, and what it would take: the packaged suites, and the forecast of an experiment.
-"""
+"""Experiments before and while they run: the list of suites, the forecast of an experiment, and its progress."""
 
 from __future__ import annotations
 
@@ -33,23 +30,24 @@ Report = Callable[["Progress"], None]
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Report | None]:
-    """Yield what an experiment reports its progress to, None where nobody wants to know."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
+    """Yield what an experiment reports its progress to: a bar in a terminal, elsewhere a line after every tenth.
+
+    With `quiet` that is None.
+    """
+    if not quiet and sys.stderr.isatty():
         with _bar() as report:
             yield report
     else:
-        yield _lines()
+        yield None if quiet else _lines()
 
 
 def how_far(progress: Progress) -> str:
-    """Say how many runs there are, those of earlier starts included."""
+    """Return how many runs are done, those of earlier starts included."""
     return f"{spaced(progress.before + progress.runs_done)} of {spaced(progress.before + progress.runs)} runs"
 
 
 def time_left(progress: Progress) -> str:
-    """Say how long the rest will take, from what was done since the start; nothing where nothing was done.
+    """Return how long the rest will take, from what was done since the start; nothing where nothing was done.
 
     >>> from fastrm.experiments import Progress
     >>> time_left(Progress(runs=100, before=0, steps=1, runs_done=50, seconds=12.0))
@@ -63,7 +61,7 @@ def time_left(progress: Progress) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a time, in the unit that suits it.
+    """Format a time, in the unit that suits it.
 
     >>> duration(0.2), duration(90), duration(1000), duration(20_000)
     ('1 s', '90 s', '17 min', '5.6 h')
@@ -86,16 +84,16 @@ def _rate(progress: Progress) -> str:
 
 def _lines() -> Report:
     """Return a report that writes a line at the start and after every tenth of the work."""
-    told = 0
+    last = 0
 
     def report(progress: Progress) -> None:
-        nonlocal told
+        nonlocal last
         tenth = 10 * progress.runs_done // progress.runs
         if not progress.runs_done:
             _begin(progress)
-        elif tenth > told and tenth < 10:
+        elif last < tenth < 10:
             say(f"{how_far(progress)}, {time_left(progress)}")
-            told = tenth
+            last = tenth
         _log_batch(progress)
 
     return report
@@ -172,8 +170,8 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
     begun = time.perf_counter()
     work(calibration.to_json(), range(calibration.count))
     per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
-    many = workers or usable_cores()
-    cores = min(many, usable_cores())
+    workers = workers or usable_cores()
+    cores = min(workers, usable_cores())
     part, parts = shard or (1, 1)
     runs = len(range(part - 1, plan.count // plan.seeds, parts)) * plan.seeds  # as `Store.todo` cuts them
     return Forecast(
@@ -187,10 +185,10 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
         seeds=plan.seeds,
         steps=plan.steps,
         runs=runs,
-        workers=many,
+        workers=workers,
         cores=cores,
         seconds=runs * plan.steps * per_step / cores,
-        memory_bytes=int(peak_bytes(plan, many)),
+        memory_bytes=int(peak_bytes(plan, workers)),
         file_bytes=runs * (300 + 12 * len(plan.step)),
     )
 
@@ -222,18 +220,14 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
 
 
 def size(count: int) -> str:
-    """Write a number of bytes.
+    """Format a number of bytes.
 
     >>> size(900), size(106_400_000)
     ('1 kB', '106 MB')
     """
-    return (
-        f"{-(-count // 1000)} kB"
-        if count < 1e6
-        else f"{count / 1e6:.3g} MB"
-        if count < 1e9
-        else f"{count / 1e9:.3g} GB"
-    )
+    if count < 1e6:
+        return f"{-(-count // 1000)} kB"
+    return f"{count / 1e6:.3g} MB" if count < 1e9 else f"{count / 1e9:.3g} GB"
 
 
 def print_suites(*, json: bool) -> None:

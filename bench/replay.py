@@ -1,4 +1,4 @@
-"""``replay``: a run of a result file once more, as a picture, a film, tables or a page."""
+"""``replay``: a run of a result file again, as a picture, a film, tables or a page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay the run, write what was asked for, and say which run it was."""
+    """Replay the run, write what was asked for, and print which run it was."""
     form = arguments.out.suffix.removeprefix(".")
     if form not in FORMS:
         raise ConfigError(f"--out {arguments.out}: must end in .{', .'.join(FORMS[:-1])} or .{FORMS[-1]}")
@@ -119,7 +119,7 @@ def _write_tables(found: Run, out: Path) -> None:
 
 
 def _describe(results: Results, row: int, found: Run) -> None:
-    """Say which run it was, and how to get it in Python."""
+    """Print which run it was, and how to get it in Python."""
     names = ("setup", "grid", "task", "label", "seed")
     setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
     settings = "".join(f", {name} {printable(words_of([results[name][row]]))}" for name in results.swept)

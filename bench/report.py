@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the page."""
     from fastrm.pages import report_page
 
-    from .studies import judged
+    from .studies.claims import judged
 
     check_name(arguments.out)
     results = load_results(arguments.file)

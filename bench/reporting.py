@@ -1,13 +1,12 @@
 """The report on a result file: figures, claims or findings, and a web page with all of it, in a folder beside it.
 
-It is made once. As long as the result file, the program and what was made stay as they are, it is read back instead:
-``report.json`` says what it was made from, and what was judged.
+It is made once. While the result file, the program and the files of the report are unchanged, it is read back instead:
+``report.json`` holds a hash of what it was made from, and what was judged.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import logging
 import sys
@@ -39,9 +38,9 @@ class Report:
 
 
 def report_on(results: Results, folder: Path, quiet: bool) -> None:
-    """Draw the figures, judge the claims or tell the findings, unless that was done; say where everything is.
+    """Draw the figures and judge the claims or findings, unless that was done; print what was judged and its files.
 
-    What cannot be done is said and left out.
+    What cannot be done is left out with a message.
     """
     from .claims import Judged, print_claims
 
@@ -54,9 +53,8 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
         return
     if report.claims:
         print_claims([Judged(str(results.path), results.complete, report.claims)])
-    sys.stdout.write(report.findings)
-    sys.stdout.write(f"{state_of(results)}\n")
-    sys.stdout.write(f"{', '.join(report.files)} in {printable(str(folder))}\n" if report.files else "")
+    files = f"{', '.join(report.files)} in {printable(str(folder))}\n" if report.files else ""
+    sys.stdout.write(f"{report.findings}{state_of(results)}\n{files}")
 
 
 def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report:
@@ -66,7 +64,8 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
     from .claims import Judged, claims_as_markdown
     from .findings import as_markdown
     from .plot import draw
-    from .studies import findings_tables, has_starts, is_plain, judge
+    from .studies.claims import has_starts, is_plain, judge
+    from .studies.findings import findings_tables
 
     files: list[Path] = []
     claims: Sequence[Claim] = ()
@@ -78,15 +77,14 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
         say(str(problem))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not is_plain(results):
-            path = None
-        elif has_starts(results):
-            path, findings = folder / "findings.md", "".join(as_markdown(results))
-            path.write_text(findings)
-        else:
-            path, claims = folder / "claims.md", judge(results)
-            path.write_text(claims_as_markdown([Judged(str(results.path), results.complete, claims)]))
-        files += [path] if path else []
+        if is_plain(results):
+            if has_starts(results):
+                name, text = "findings.md", (findings := "".join(as_markdown(results)))
+            else:
+                claims = judge(results)
+                name, text = "claims.md", claims_as_markdown([Judged(str(results.path), results.complete, claims)])
+            (folder / name).write_text(text)
+            files.append(folder / name)
         if is_whole:  # else there are no curves
             files.append(folder / PAGE)
             tables = list(findings_tables(results, exact=False)) if findings else []  # verdicts are in the file beside
@@ -123,11 +121,12 @@ def _read(folder: Path, made_from: str) -> Report | None:
 
 def _made_from(results: Results) -> str:
     """Return a hash of the result file and of the program."""
+    import fastrm
+    from fastrm import kernels
     from fastrm.plots import have_matplotlib
 
     digest = hashlib.blake2b(digest_size=16)
-    kernels = importlib.util.find_spec("fastrm.kernels")
-    folders = Path(__file__).parents[1], Path(str(kernels.origin if kernels else __file__)).parent
+    folders = (Path(str(file)).parent for file in (fastrm.__file__, kernels.__file__, __file__))
     sources = {path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".js", ".css")}
     for path in (results.path, *sorted(sources)):
         digest.update(path.read_bytes() if path is not None else b"")

@@ -22,6 +22,7 @@ from .console import (
     say,
     say_failures,
     warnings_name,
+    writing,
 )
 from .progress import progress_bar
 
@@ -112,7 +113,8 @@ def run_one(experiment: Experiment, shard: Shard | None, arguments: argparse.Nam
     plan = Plan.of(experiment)
     out = arguments.out or default_path(experiment.name, shard)
     if arguments.out is None:
-        _make_folder(out.parent)
+        with writing(out.parent, cure="; name a result file with --out", trouble="cannot make this folder"):
+            out.parent.mkdir(parents=True, exist_ok=True)
     _log.info("experiment %s: %d runs of %d steps, saved in %s", experiment.name, plan.count, plan.steps, out)
     with progress_bar(quiet=arguments.quiet) as report:
         try:
@@ -144,14 +146,6 @@ def default_path(name: str, shard: Shard | None) -> Path:
     """Return where the results of a suite go."""
     suffix = "" if shard is None else f".shard-{shard[0]}-of-{shard[1]}"
     return RESULTS / f"{name}{suffix}.h5"
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        reason = problem.strerror or problem
-        raise ConfigError(f"{folder}: cannot make this folder: {reason}; name a result file with --out") from None
 
 
 def parse_shard(text: str | None) -> Shard | None:

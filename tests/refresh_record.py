@@ -43,6 +43,7 @@ def bench(*words: str) -> str:
     return f"python -m fastrm.bench {' '.join(words)}".strip()
 
 
+WATER = ("water", "water-anywhere", "water-strict", "water-strict-anywhere")
 STUDIES = {
     "pictures": Study(
         (
@@ -103,11 +104,19 @@ STUDIES = {
     ),
     "water": Study(
         (
-            bench("water bench/suites/water.toml --out results/water/runs.csv"),
-            bench("water results/water/runs.csv --figure results/water/water-kinds.png > results/water/findings.md"),
+            *(bench("run", suite) for suite in WATER),
+            *(
+                bench(f"findings results/{suite}.h5 --by-task")
+                + f" --figure results/water-findings/{suite}.png" * (suite == "water")
+                + f" > results/water-findings/{suite}.md"
+                for suite in WATER
+            ),
         ),
-        {"results/water/water-kinds.png": "docs/assets/water-kinds.png"},
-        ("water",),
+        {
+            "results/water-findings/water.png": "docs/assets/water-kinds.png",
+            **{f"results/water-findings/{suite}.md": f"results/record/water/{suite}.md" for suite in WATER},
+        },
+        WATER,
     ),
 }
 

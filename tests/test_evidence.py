@@ -7,7 +7,7 @@ import pytest
 from fastrm.config import Profile
 from fastrm.experiments import suites
 from fastrm.learners.hrm import Hrm
-from fastrm.plots import style
+from fastrm.plots import palette
 
 import evidence
 from evidence import DOCS, RECORD, ROOT
@@ -42,7 +42,7 @@ def test_another_semantics_number_is_noticed(monkeypatch):
 
 
 def test_another_colour_is_noticed(monkeypatch):
-    monkeypatch.setitem(style.KIND_COLOURS, "numeric", "#000001")
+    monkeypatch.setitem(palette.KIND_COLOURS, "numeric", "#000001")
     assert stale("paper", "docs/learners/crm.md", "beyond-scale") == {"paper", "docs/learners/crm.md"}
 
 

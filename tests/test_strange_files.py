@@ -125,7 +125,7 @@ def test_a_missing_extra_is_also_an_import_error():
         "import sys\n"
         "sys.modules['gymnasium'] = sys.modules['matplotlib'] = None\n"
         "from fastrm.plots import style\n"
-        "for use in (lambda: __import__('fastrm.env.single'), lambda: __import__('fastrm.env.vector'), style.style):\n"
+        "for use in (lambda: __import__('fastrm.env.environments'), lambda: __import__('fastrm.env'), style.style):\n"
         "    try:\n"
         "        use()\n"
         "    except ImportError as problem:\n"

@@ -42,11 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     with Console(stderr=True, quiet=arguments.quiet).status("measuring") as status:
 
-        def tell(what: str) -> None:
-            _log.info("%s", what)
-            status.update(what)
+        def announce(text: str) -> None:
+            _log.info("%s", text)
+            status.update(text)
 
-        figures = measure.everything(arguments.steps, arguments.repeats, tell)
+        figures = measure.everything(arguments.steps, arguments.repeats, announce)
     report = {"machine": describe_machine(), **figures}
     if arguments.out is not None:
         arguments.out.write_text(as_json(report))
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_speed(report: dict[str, Any]) -> None:
-    """Print the report of ``speed``."""
+    """Print the report."""
     from rich.box import SIMPLE
     from rich.console import Console
 
@@ -75,30 +75,32 @@ def print_speed(report: dict[str, Any]) -> None:
     short = {kind: name for name, kind in SHORT_KINDS.items()}
     for row in report["kernels"]:
         table.add_row(
-            row["algo"], short[row["kind"]], str(row["side"]), f"{row['steps_per_s'] / 1e6:.1f}", ratio(row["vs_c"], 2),
-            ratio(row["vs_naive"], 0), f"{row['steps_per_s_six'] / 1e6:.1f}", ratio(row["six_vs_c"], 2),
-            ratio(row["six_vs_lanes_in_c"], 2),
+            row["algo"], short[row["kind"]], str(row["side"]), f"{row['steps_per_s'] / 1e6:.1f}",
+            format_ratio(row["vs_c"], 2), format_ratio(row["vs_naive"], 0), f"{row['steps_per_s_six'] / 1e6:.1f}",
+            format_ratio(row["six_vs_c"], 2), format_ratio(row["six_vs_lanes_in_c"], 2),
         )  # fmt: skip
     console.print(table)
     for note in dict.fromkeys(row["c_note"] for row in report["kernels"] if row["c_note"]):
         console.print(f"no C column: {note}")
-    table = new_table("CRM, growth with machine states", "states", "ns/step", "ns/update")
-    for row in report["growth"]["machine_states"]:
-        table.add_row(str(row["states"]), f"{row['ns_per_step']:.1f}", f"{row['ns_per_update']:.2f}")
-    console.print(table)
-    table = new_table("CRM, targets in any order", "targets", "states", "ns/update", "compile s")
-    for row in report["growth"]["any_order"]:
-        figures = f"{row['ns_per_update']:.2f}", f"{row['compile_s']:.2f}"
-        table.add_row(str(row["targets"]), str(row["states"]), *figures)
-    console.print(table)
-    table = new_table("Targets in any order: ns/step and MB a run", "targets", "coupled", "+ plans", "MB", "CRM", "MB")
-    for row in report["growth"]["agendas"]:
-        crm = row["crm_ns_per_step"], row["crm_bytes"] and row["crm_bytes"] / 1e6
-        table.add_row(
-            str(row["targets"]), f"{row['coupled_ns_per_step']:.1f}", ratio(row["planning_ns_per_step"], 1),
-            f"{row['coupled_bytes'] / 1e6:.2f}", ratio(crm[0], 1), ratio(crm[1], 2),
-        )  # fmt: skip
-    console.print(table)
+    growth = report["growth"]
+    rows: list[tuple[str, ...]] = [
+        (str(row["states"]), f"{row['ns_per_step']:.1f}", f"{row['ns_per_update']:.2f}")
+        for row in growth["machine_states"]
+    ]
+    console.print(new_table("CRM, growth with machine states", "states", "ns/step", "ns/update", rows=rows))
+    rows = [
+        (str(row["targets"]), str(row["states"]), f"{row['ns_per_update']:.2f}", f"{row['compile_s']:.2f}")
+        for row in growth["any_order"]
+    ]
+    console.print(new_table("CRM, targets in any order", "targets", "states", "ns/update", "compile s", rows=rows))
+    rows = [
+        (str(row["targets"]), f"{row['coupled_ns_per_step']:.1f}", format_ratio(row["planning_ns_per_step"], 1),
+         f"{row['coupled_bytes'] / 1e6:.2f}", format_ratio(row["crm_ns_per_step"], 1),
+         format_ratio(row["crm_bytes"] and row["crm_bytes"] / 1e6, 2))
+        for row in growth["agendas"]
+    ]  # fmt: skip
+    columns = "targets", "coupled", "+ plans", "MB", "CRM", "MB"
+    console.print(new_table("Targets in any order: ns/step and MB a run", *columns, rows=rows))
     console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
     if envs := report["vector_environment"]:
         console.print(
@@ -114,13 +116,12 @@ def print_speed(report: dict[str, Any]) -> None:
 def print_water(console: Console, water: dict[str, Any]) -> None:
     """Print the part about Water world."""
     states = sorted({row["states"] for row in water["learners"]})
-    table = new_table("Water world: M steps/s by machine states", "learner", "features", *map(str, states))
     rates: dict[tuple[str, str], list[str]] = {}
     for row in water["learners"]:
         rates.setdefault((row["algo"], row["features"]), []).append(f"{row['steps_per_s'] / 1e6:.2f}")
-    for names, cells in rates.items():
-        table.add_row(*names, *cells)
-    console.print(table)
+    rows = ((*names, *cells) for names, cells in rates.items())
+    title = "Water world: M steps/s by machine states"
+    console.print(new_table(title, "learner", "features", *map(str, states), rows=rows))
     for row in water["environments"] or []:
         console.print(
             f"{row['environments']} water environments in one, observing {row['observation']}: "
@@ -128,6 +129,6 @@ def print_water(console: Console, water: dict[str, Any]) -> None:
         )
 
 
-def ratio(value: float | None, digits: int) -> str:
-    """Write a number, or that there is none."""
+def format_ratio(value: float | None, digits: int) -> str:
+    """Format a ratio, or '-' for None."""
     return "-" if value is None else f"{value:.{digits}f}"

@@ -63,7 +63,7 @@ def build(folder: Path) -> ctypes.CDLL | str:
 
 
 def has(library: ctypes.CDLL | str, algo: str) -> bool:
-    """Say whether there is a C loop of a learner."""
+    """Return whether there is a C loop of a learner."""
     return not isinstance(library, str) and hasattr(library, f"limit_{algo}")
 
 

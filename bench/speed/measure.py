@@ -326,13 +326,13 @@ def water_row(algo: str, features: str, states: int, steps: int, repeats: int) -
 def water_environments(repeats: int) -> list[Figures] | None:
     """Time random actions in 4 096 environments, one row by kind of observation; None where gymnasium is missing."""
     try:
-        from fastrm.env import WaterVectorEnv
+        from fastrm.env import RewardMachineVectorEnv
     except MissingExtra:
         return None
     problem, rows = water_problem(3), []
     actions = np.random.default_rng(0).integers(0, 5, (64, COUNT))
     for observation in ("states", "numbers"):
-        rate = time_steps(WaterVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
+        rate = time_steps(RewardMachineVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
         rows.append({"observation": observation, "environments": COUNT, "steps_per_s": rate})
     return rows
 

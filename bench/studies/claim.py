@@ -1,4 +1,4 @@
-"""Sentences about maps, and the verdict on each: a claim of the paper, or a finding of our own.
+"""Sentences about maps, and the verdict on each: a claim of the paper, or our own finding.
 
 Maps are the sample. A sentence is judged by the *share* of maps that support it, with Wilson's 95 % interval:
 
@@ -49,7 +49,7 @@ class Share(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The word for it."""
+        """The verdict by the table above."""
         low, high = self.interval
         if self.held / self.of >= NEARLY_ALL and low > ABOVE:
             return HOLDS
@@ -162,30 +162,30 @@ def format_p(p: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share."""
+    """Format a share, or 'no runs' for NaN."""
     return "no runs" if math.isnan(share) else f"{share:.0%}".replace("%", " %")
 
 
 def number(value: float) -> str:
-    """Write a number of steps or a reward."""
+    """Format a number of steps or a reward, or 'never' for infinity."""
     if math.isinf(value):
         return "never"
     return f"{value:,.0f}".replace(",", " ") if abs(value) < 1e6 else f"{value / 1e6:.1f} million"
 
 
 def span(values: Sequence[float], digits: int | None = None) -> str:
-    """Write the range of some values, or the one value they share."""
+    """Format the range of some values, or the one value they share."""
     low, high = (number(v) if digits is None else f"{v:.{digits}f}" for v in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
 
-def ratio(mine: float, other: float) -> float:
+def ratio(steps: float, other: float) -> float:
     """Return the ratio of two numbers of steps, not both infinite."""
-    return 0.0 if math.isinf(other) else mine / other
+    return 0.0 if math.isinf(other) else steps / other
 
 
 def middle(ratios: Sequence[float]) -> str:
-    """Write the median of some ratios, of which some may be infinite."""
+    """Format the median of some ratios, of which some may be infinite."""
     median = censored_percentile(np.array(ratios), 50)
     if median == 0.0:
         return "no share (the other never gets there)"

@@ -1,4 +1,4 @@
-"""What a result file says about a map, a task and a method, and what the exact tools say about the same.
+"""Figures of a result file by map, task and method, and exact facts about the same maps and machines.
 
 Everything is computed from the file: its columns, and the maps and machines of the plan stored in it.
 """
@@ -27,7 +27,7 @@ from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, read_wor
 
 T = TypeVar("T")
 Facts = dict[Plan, dict[Any, Any]]
-"""What the exact tools said about the maps and machines of each plan."""
+"""Exact facts about the maps and machines of each plan."""
 ONE, TWO, APPENDIX = "1a1b1c", "2a2b2c", "appendix"
 TASKS = ("a", "a-b", "a-b-c")
 MOST_RUNS = 10**7

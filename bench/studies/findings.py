@@ -1,4 +1,4 @@
-"""What a suite with swept initial values shows: how often, how fast, and what the exact tools say beforehand.
+"""Findings of a suite with swept initial values: how often and how fast methods succeed, and exact verdicts.
 
 Maps are the sample: runs on one map share its walls and targets, so every figure is worked out per map first, and its
 95 % interval comes from resampling maps. A *problem* is a map with a task.
@@ -83,9 +83,9 @@ def differences(
         return
     area = results.per_run_values("area")
     runs: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
-    for (setup, label), mine in results.groups("setup", "label"):
-        keys = zip(*(results[name][mine].tolist() for name in ("grid", "task", "seed")), strict=True)
-        runs[setup, label] = dict(zip(keys, area[mine].tolist(), strict=True))
+    for (setup, label), rows in results.groups("setup", "label"):
+        keys = zip(*(results[name][rows].tolist() for name in ("grid", "task", "seed")), strict=True)
+        runs[setup, label] = dict(zip(keys, area[rows].tolist(), strict=True))
     starts = sorted({method_of(label).optimism for _, label in runs}, key=by_optimism)
     names = short_names(setup for setup, _ in runs)
     for setup, (one, two), optimism in itertools.product(dict.fromkeys(s for s, _ in runs), pairs, starts):
@@ -101,7 +101,7 @@ def differences(
 
 
 def verdicts(plan: Plan) -> Verdicts:
-    """Return of every problem, by grid, task and kind, whether all optimal policies take shortest paths.
+    """Return for every problem, by grid, task and kind, whether all optimal policies take shortest paths.
 
     Where tasks are played in turn, in all of them. Problems that cannot be completed are left out, and those whose
     exact answers take long or do not exist: Water world, and agendas that have no machine states.
@@ -123,8 +123,8 @@ def certified(plan: Plan, known: Verdicts) -> Iterator[Certified]:
     names = short_names(grid[0] for grid in plan.grids)
     kinds = dict.fromkeys(kind for _, _, kind in known)
     for setup, kind in itertools.product(names, kinds):
-        mine = [fine for (grid, _, one), fine in known.items() if (plan.grids[grid][0], one) == (setup, kind)]
-        yield Certified(names[setup], kind, sum(mine), len(mine))
+        found = [fine for (grid, _, one), fine in known.items() if (plan.grids[grid][0], one) == (setup, kind)]
+        yield Certified(names[setup], kind, sum(found), len(found))
 
 
 def agreement(results: Results, known: Verdicts) -> Iterator[Agreement]:
@@ -135,12 +135,12 @@ def agreement(results: Results, known: Verdicts) -> Iterator[Agreement]:
     plan, counts = results.plan, dict[float | None, list[int]]()
     fine = results["error"] == ""
     for run, solved in zip(results["run"][fine].tolist(), results["solved"][fine].tolist(), strict=True):
-        grid, task, method, *_ = plan.coordinates(run)
-        how = plan.methods[method]
-        sure = known.get((grid, task, how.kind or "file"))
+        grid, task, k, *_ = plan.coordinates(run)
+        method = plan.methods[k]
+        sure = known.get((grid, task, method.kind or "file"))
         if sure is None:
             continue
-        count = counts.setdefault(how.optimism, [0] * 4)
+        count = counts.setdefault(method.optimism, [0] * 4)
         count[0 if sure else 2] += bool(solved)
         count[1 if sure else 3] += 1
     for optimism in sorted(counts, key=by_optimism):

@@ -1,14 +1,22 @@
-"""The Gymnasium door: any map and any machine as an environment, one at a time or thousands at once.
+"""The Gymnasium door: any world and any machine as an environment, one at a time or thousands at once.
 
 Importing this room makes ``fastrm/Craft-v0``, ``fastrm/Office-v0`` and ``fastrm/WaterWorld-v0`` known to Gymnasium,
 which it needs.
 """
 
-from fastrm.env.single import RewardMachineEnv, make_craft, make_office
-from fastrm.env.vector import RewardMachineVectorEnv, make_craft_vector, make_office_vector
-from fastrm.env.water import WaterEnv, WaterVectorEnv
+from fastrm.env import tabular as _tabular, water as _water  # noqa: F401  (the rows of `agents_of`)
+from fastrm.env.environments import (
+    RewardMachineEnv,
+    RewardMachineVectorEnv,
+    make_craft,
+    make_craft_vector,
+    make_office,
+    make_office_vector,
+    make_water,
+    make_water_vector,
+)
 
 __all__ = [
-    "RewardMachineEnv", "RewardMachineVectorEnv", "WaterEnv", "WaterVectorEnv", "make_craft", "make_craft_vector",
-    "make_office", "make_office_vector",
+    "RewardMachineEnv", "RewardMachineVectorEnv", "make_craft", "make_craft_vector", "make_office",
+    "make_office_vector", "make_water", "make_water_vector",
 ]  # fmt: skip

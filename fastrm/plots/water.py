@@ -105,9 +105,13 @@ def _draw_path(axis: Axes, problem: WaterProblem, walk: WaterWalk, side: float) 
 
 
 @add_row(show_episode, WaterEpisode)
-def show_water(episode: WaterEpisode) -> str:
-    """Return the box as text: the agent as @, balls as letters, one row of letters for twenty units."""
-    problem, state, t = episode.problem, episode.states[-1], episode.steps
+def show_water_episode(episode: WaterEpisode) -> str:
+    """Return the box as it is now, as text."""
+    return show_water(episode.problem, episode.states[-1], episode.steps)
+
+
+def show_water(problem: WaterProblem, state: Array, t: int) -> str:
+    """Return a world as text after t moves: the agent as @, balls as letters, one row of letters for twenty units."""
     rows = [[" "] * WIDE for _ in range(HIGH)]
     side = problem.world.side
 

@@ -474,8 +474,8 @@ def compile_water(
     for item in machines:
         if item.large:
             raise MachineError(
-                f"{item.source}: an agenda of more than 1024 machine states is learned on maps, and {world.source} is a "
-                "water world; take fewer stages"
+                f"{item.source}: an agenda of more than 1024 machine states is learned on maps, and {world.source} is "
+                "a water world; take fewer stages"
             )
         if item.potential:
             raise MachineError(

@@ -241,10 +241,12 @@ class WaterAgents(NamedTuple):
 
 
 @part
-def _begin(physics, carried, agents, i, u):
+def _begin(physics, carried, starts, agents, i, u):
     x, y = physics.start[0], physics.start[1]
     if physics.delayed and agents.first[i] >= 0:
         x, y = carried[agents.first[i], 0], carried[agents.first[i], 1]
+    if starts.shape[0]:
+        x, y = starts[i, 0], starts[i, 1]
     state = agents.state
     state[i, 0], state[i, 1], state[i, 2], state[i, 3] = x, y, 0, u
     agents.touching[i] = touched(physics, 0, x, y)
@@ -252,16 +254,32 @@ def _begin(physics, carried, agents, i, u):
 
 
 @jit
-def begin(physics, carried, agents, mask, first_u):
-    """Begin an episode in the environments that `mask` marks, each in its machine state."""
+def begin(physics, carried, starts, agents, mask, first_u):
+    """Begin an episode in the environments that `mask` marks, each in its machine state.
+
+    `starts` int64 [n, 2] are the states of both axes in which each begins; empty where the world says where.
+    """
     for i in range(mask.size):
         if mask[i]:
-            _begin(physics, carried, agents, i, first_u[i])
+            _begin(physics, carried, starts, agents, i, first_u[i])
 
 
 @jit
 def step(
-    physics, machines, carried, limit, actions, first_u, agents, scratch, reward, terminated, truncated, event, label
+    physics,
+    machines,
+    carried,
+    starts,
+    limit,
+    actions,
+    first_u,
+    agents,
+    scratch,
+    reward,
+    terminated,
+    truncated,
+    event,
+    label,
 ):
     """Move every environment; one whose episode is over begins another instead, whatever its action.
 
@@ -270,7 +288,7 @@ def step(
     reads, state = machines.feature.shape[0] > 0, agents.state
     for i in range(actions.size):
         if agents.over[i]:
-            _begin(physics, carried, agents, i, first_u[i])
+            _begin(physics, carried, starts, agents, i, first_u[i])
             reward[i], terminated[i], truncated[i], event[i], label[i] = 0.0, 0, 0, -1, 0
             continue
         a, t, u = actions[i], state[i, 2], state[i, 3]

@@ -256,9 +256,9 @@ def test_an_episode_of_water_world_below_the_optimum_fails_the_whole_comparison(
     log = Monitor(np.array(rewards), np.array([600, 34]), np.zeros(2), {})
     optimum = WaterOptimum("M1", (35, 36, 35, 35, 36), (39, 40, 39, 39, 40))
     for name, made in {
-        "bench.studies.check_folder": None, "bench.studies.compare_optima": [], "bench.parity.compute": [],
-        "bench.studies.compare_speeds": [], "bench.studies.water_optima": [optimum],
-        "bench.studies.water.published_runs": [log], "plots.have_matplotlib": False,
+        "bench.studies.parity.check_folder": None, "bench.studies.parity.compare_optima": [],
+        "bench.studies.parity.compare_speeds": [], "bench.studies.water.water_optima": [optimum],
+        "bench.studies.water.published_runs": [log], "plots.have_matplotlib": False, "bench.parity.compute": [],
         "bench.parity.print_parity": None, "bench.parity.print_optima": None,
     }.items():  # fmt: skip
         monkeypatch.setattr(f"fastrm.{name}", lambda *_, made=made: made)

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
 
-from fastrm import ConfigError, GridMap, RewardMachine, compile
+from fastrm import ConfigError, GridMap, RewardMachine, TableWorld, compile, task
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 
 import naive
@@ -116,6 +116,31 @@ def test_counterfactuals_say_what_a_move_means_in_every_state():
     assert seen["terminated"].tolist() == [False, True] and seen["reward"].tolist() == [0.0, 1000.0]
 
 
+def test_an_observation_in_another_machine_state_has_its_number():
+    env = RewardMachineEnv(**SMALL)
+    seen, _ = env.reset(seed=0)
+    assert env.in_state(seen, 1).tolist() == [seen[0], 1] and env.in_state(seen, 2).tolist() == [seen[0], 2]
+    with pytest.raises(ConfigError, match=r"state=3: must be a whole number from 0 to 2"):
+        env.in_state(seen, 3)
+
+
+def test_a_world_with_more_labels_than_bits_moves_one_agent_only():
+    names = [f"l{k:02}" for k in range(65)]
+    world = TableWorld([[1, 0], [0, 1]], labels={1: names}, start=0)
+    machine = RewardMachine.parse("start u\nsuccess e\nu -> e when l64 reward 1\nu -> u otherwise")
+    env = RewardMachineEnv(grid=world, machine=machine)
+    assert env.reset()[1]["labels"] == () and env.step(0)[4]["labels"] == tuple(names)
+    with pytest.raises(ConfigError, match="tells 64 labels, and this world has 65"):
+        RewardMachineVectorEnv(2, grid=world, machine=machine)
+
+
+def test_an_agenda_is_refused_in_one_line():
+    agenda = compile(GridMap.generate("1a1b1c1d1e1f1g1h1i1j1k", size=15), task("{a,b,c,d,e,f,g,h,i,j,k}"))
+    for make in (RewardMachineEnv, lambda problem: RewardMachineVectorEnv(2, problem)):
+        with pytest.raises(ConfigError, match=r"^this problem is an agenda of 11 stages .* not listed"):
+            make(agenda)
+
+
 @pytest.mark.parametrize("machines", [1, 2])
 def test_many_environments_give_the_transitions_of_so_many_single_ones(machines):
     tasks = [RewardMachine.sequence(task, kind="numeric-boolean") for task in ("a-b", "b")][:machines]
@@ -168,6 +193,9 @@ def test_vector_environments_are_made_by_name():
             "size: a compiled problem has its own; leave it out",
         ),
         (lambda: RewardMachineEnv(machine=5), "machine=5: must be"),
+        (lambda: RewardMachineEnv(**SMALL, observation="numbers"), "observation='numbers': must be one of states"),
+        (lambda: RewardMachineVectorEnv(2, **SMALL, observation=""), "observation='': must be one of states"),
+        (lambda: RewardMachineEnv(**SMALL, world_seed=3), "world_seed goes without a grid; leave one of them out"),
         (lambda: RewardMachineVectorEnv(2, **SMALL).reset(options={"reset_mask": [True]}), "reset_mask: must be 2"),
     ],
 )

@@ -7,7 +7,7 @@ from gymnasium.utils.env_checker import check_env
 
 import fastrm
 from fastrm import FastrmError, RewardMachine, WaterWorld
-from fastrm.env import WaterEnv, WaterVectorEnv
+from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
 
 from machine_specs import machine_text
 from water_specs import ORDERLY, READING, random_actions
@@ -19,7 +19,9 @@ def problem_of(*specs, seed=2, profile="clean"):
 
 def test_it_is_an_environment_as_gymnasium_has_them():
     for observation in ("numbers", "states"):
-        check_env(WaterEnv(problem_of(ORDERLY), observation=observation), skip_render_check=True)
+        check_env(
+            gymnasium.make("fastrm/WaterWorld-v0", problem=problem_of(ORDERLY), observation=observation).unwrapped
+        )
 
 
 def test_environments_are_made_by_name(tmp_path):
@@ -37,10 +39,50 @@ def test_environments_are_made_by_name(tmp_path):
     assert many.observation_space.contains(seen) and (*seen[2], reward[2]) == (*expected, paid)
 
 
+def test_a_grid_may_be_a_water_world(tmp_path):
+    world = WaterWorld.generate(2)
+    world.save(tmp_path / "worlds.json")
+    for settings in (
+        {"grid": world}, {"grid": f"{tmp_path / 'worlds.json'}:seed2"}, {"grid": "water", "map_seed": 2},
+    ):  # fmt: skip
+        assert RewardMachineEnv(**settings).problem.world == world
+        assert gymnasium.make("fastrm/WaterWorld-v0", **settings).unwrapped.problem.world == world
+    env = gymnasium.make("fastrm/WaterWorld-v0", world_seed=2, velocity=(30, 0)).unwrapped
+    assert env.problem.world == WaterWorld.generate(2, (30, 0)) and env.episode_limit == 600
+
+
+def test_episodes_begin_at_rest_anywhere_if_the_problem_says_so():
+    for profile in ("clean", "icarte2022"):
+        machine = RewardMachine.parse(machine_text(ORDERLY))
+        problem = fastrm.compile(WaterWorld.generate(2), machine, profile, start="anywhere")
+        env, many = RewardMachineEnv(problem), RewardMachineVectorEnv(400, problem, episode_limit=2)
+        first = [env.reset(seed=s)[0] for s in (7, None, None)]
+        assert np.array_equal(first, [env.reset(seed=s)[0] for s in (7, None, None)])
+        assert not np.array_equal(*first[:2]) and not np.array_equal(*first[1:])
+        states = [many.reset(seed=0)[0]]
+        assert many.step(np.ones(400, dtype=int))[2].sum() < 40
+        many.step(np.ones(400, dtype=int))
+        states.append(many.step(np.zeros(400, dtype=int))[0])  # the limit is reached: another episode
+        for seen in states:
+            for k, axis in enumerate((problem.physics.x, problem.physics.y)):
+                assert (axis[seen[:, k], 1] == 0).all() and np.ptp(axis[seen[:, k], 0]) > 300
+                assert abs(axis[seen[:, k], 0].mean() - 200) < 25
+        assert not np.array_equal(*states) and (states[1][:, 2] == 0).mean() > 0.8
+
+
+def test_the_box_is_shown_as_text():
+    env = gymnasium.make("fastrm/WaterWorld-v0", world_seed=2, render_mode="ansi")
+    env.reset(seed=0)
+    before = env.render()
+    assert before.startswith("+--") and before.count("@") == 1 and set("abcdef") <= set(before)
+    env.step(1), env.step(1)
+    assert env.render() != before
+
+
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
 def test_an_episode_is_that_of_the_problem(profile):
     problem, actions = problem_of(READING, profile=profile), random_actions(4)
-    env, walk = WaterEnv(problem, observation="states", counterfactuals=True), problem.walk(actions)
+    env, walk = RewardMachineEnv(problem, observation="states", counterfactuals=True), problem.walk(actions)
     observation, _ = env.reset(seed=1)
     for n, reward in enumerate(walk.rewards.tolist()):
         u = observation[3]
@@ -59,8 +101,8 @@ def test_an_episode_is_that_of_the_problem(profile):
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
 def test_many_environments_move_as_single_ones_do(profile):
     problem, draw = problem_of(ORDERLY, READING, profile=profile), np.random.default_rng(0)
-    many = WaterVectorEnv(5, problem, observation="numbers", episode_limit=30)
-    singles = [WaterEnv(problem, episode_limit=30) for _ in range(5)]
+    many = RewardMachineVectorEnv(5, problem, observation="numbers", episode_limit=30)
+    singles = [RewardMachineEnv(problem, episode_limit=30) for _ in range(5)]
     seen, _ = many.reset(seed=3)
     assert np.array_equal(seen, [env.reset(seed=3)[0] for env in singles])
     over = np.zeros(5, dtype=bool)
@@ -74,14 +116,14 @@ def test_many_environments_move_as_single_ones_do(profile):
 
 
 def test_an_episode_is_cut_off_at_the_limit():
-    env = WaterEnv(problem_of(ORDERLY), episode_limit=3)
+    env = RewardMachineEnv(problem_of(ORDERLY), episode_limit=3)
     env.reset(seed=0)
     assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
 
 
 def test_numbers_are_those_of_agent_and_balls():
     problem = problem_of(ORDERLY)
-    env = WaterEnv(problem)
+    env = RewardMachineEnv(problem)
     seen, info = env.reset(seed=0)
     agent, ball = np.array(problem.world.agent), problem.world.balls[3]
     assert seen.shape == (54,) and seen[-2:].tolist() == [1, 0] and info["rm_state"] == "u0"
@@ -97,19 +139,24 @@ def test_numbers_are_those_of_agent_and_balls():
 @pytest.mark.parametrize(
     "ask, message",
     [
-        (lambda p: WaterEnv("a-b"), "must be a WaterProblem"),
-        (lambda p: WaterEnv(p, machine="a"), "machine: a compiled problem has its own; leave it out"),
-        (lambda p: WaterEnv(wrld="M3"), "wrld: no such setting (did you mean world?)"),
-        (lambda p: WaterEnv(world=3), "world=3: must be a WaterWorld, or a file such as worlds.json:M3"),
-        (lambda p: WaterEnv(world=p.world, world_seed=3), "world_seed goes with a generated world"),
-        (lambda p: WaterEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
-        (lambda p: WaterEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
-        (lambda p: WaterEnv(p).step(0), "no episode is on; call reset() first"),
-        (lambda p: WaterEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
-        (lambda p: WaterVectorEnv(2, p).reset(seed="x"), "seed='x': must be a whole number"),
-        (lambda p: WaterVectorEnv(2, p).reset(seed=1.5), "seed=1.5: must be a whole number"),
-        (lambda p: WaterVectorEnv(2, p).reset(seed=[1, "x"]), "seed='x': must be a whole number"),
-        (lambda p: WaterVectorEnv(2, p).step(np.array([0, 5])), "actions: must be 2 whole numbers from 0 to 4"),
+        (lambda p: RewardMachineEnv("a-b"), "must be a Problem"),
+        (lambda p: RewardMachineEnv(p, machine="a"), "machine: a compiled problem has its own; leave it out"),
+        (lambda p: RewardMachineEnv(wrld="M3"), "wrld: no such setting (did you mean world?)"),
+        (lambda p: RewardMachineEnv(world=3), "world=3: must be a WaterWorld, or a file such as worlds.json:M3"),
+        (lambda p: RewardMachineEnv(world=p.world, world_seed=3), "world_seed goes with a generated world"),
+        (lambda p: RewardMachineEnv(p, observation="pixels"), "observation='pixels': must be one of numbers, states"),
+        (lambda p: RewardMachineEnv(p, episode_limit=601), "episode_limit=601: must be a whole number from 1 to 600"),
+        (lambda p: RewardMachineEnv(p, render_mode="rgb_array"), "<water seed 2> is drawn as text; use ansi"),
+        (lambda p: RewardMachineEnv(p).reset(options={"start": (1, 2)}), "start=(1, 2): is for cells of a map"),
+        (lambda p: RewardMachineEnv(grid=p.world, world_seed=3), "world_seed goes without a grid"),
+        (lambda p: RewardMachineEnv(grid=p.world, map_seed=3), "map_seed goes with a grid given by name or file"),
+        (lambda p: RewardMachineEnv(grid=p.world, slip=0.1), "metric, slip: are for maps"),
+        (lambda p: RewardMachineEnv(p).step(0), "no episode is on; call reset() first"),
+        (lambda p: RewardMachineEnv(p).step(5), "action 5: must be a number of 0 (none), 1 (up)"),
+        (lambda p: RewardMachineVectorEnv(2, p).reset(seed="x"), "seed='x': must be a whole number"),
+        (lambda p: RewardMachineVectorEnv(2, p).reset(seed=1.5), "seed=1.5: must be a whole number"),
+        (lambda p: RewardMachineVectorEnv(2, p).reset(seed=[1, "x"]), "seed='x': must be a whole number"),
+        (lambda p: RewardMachineVectorEnv(2, p).step(np.array([0, 5])), "actions: must be 2 whole numbers from 0 to 4"),
     ],
 )
 def test_what_an_environment_cannot_do_is_refused_in_one_line(ask, message):

@@ -16,12 +16,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
-from fastrm.experiments import Method, Plan, WaterStudy, read_suite, suite_file
+from fastrm.experiments import Method, Plan, read_suite
 from fastrm.learners import registry
-from fastrm.plots import style
+from fastrm.plots import palette as palette_module, style
 
 import pages
 from pages import DOCS, ROOT
@@ -29,8 +29,13 @@ from pages import DOCS, ROOT
 RECORD = ROOT / "results" / "record"
 MANIFEST = RECORD / "provenance.json"
 PICTURES = (".png", ".svg", ".gif")
-NOT_DRAWN = {"PAGE_COLOURS", "VERDICT_COLOURS", "HEAT_LEVELS", "SCREEN_DPI", "MOST_PIXELS", "LIGHTNESS_APART"}
-"""Names in `style` that no committed picture depends on."""
+DRAWN = (
+    "OBJECT_COLOURS", "KIND_COLOURS", "LEARNER_COLOURS", "LEARNER_LINES", "LEARNER_MARKERS", "KIND_LINES", "MARKERS",
+    "NODE_COLOURS", "PATH_COLOUR", "EDGE_TEXT", "HERE_COLOUR", "PARITY_COLOURS",
+)  # fmt: skip
+"""Names in `palette` that committed pictures depend on."""
+STYLED = ("DPI", "LEGEND_SIZE", "TITLE_SIZE", "STYLE", "LEFT", "RIGHT")
+"""Names in `style` that they depend on."""
 
 
 def committed_files() -> list[str]:
@@ -88,15 +93,11 @@ def learners_asked_for() -> Iterator[dict[str, int]]:
 
 def learners_of(suite: str) -> set[str]:
     """Return the learners of a suite."""
-    if suite == "water":
-        return {WaterStudy.load(suite_file("water.toml")).algo}
     return {Method.parse(label).algo for one in read_suite(suite, reference=ROOT) for label in one.methods}
 
 
 def hash_of_suite(suite: str) -> str:
     """Return a hash of what determines the numbers of a suite, as in result files, from one map of each setup."""
-    if suite == "water":
-        return hash_of(json.dumps(asdict(WaterStudy.load(suite_file("water.toml")))).encode())
     plans = [(one.maps, Plan.of(replace(one, maps=1)).digest) for one in read_suite(suite)]
     return hash_of(json.dumps(plans).encode())
 
@@ -113,9 +114,10 @@ def hash_of_code(path: Path) -> str:
 
 
 def palette() -> str:
-    """Return a hash of the constants of `style`."""
-    names = [name for name in vars(style) if name.isupper() and not name.startswith("_") and name not in NOT_DRAWN]
-    return hash_of(json.dumps({name: getattr(style, name) for name in names}, sort_keys=True).encode())
+    """Return a hash of the constants that pictures are drawn with."""
+    constants = {name: getattr(palette_module, name) for name in DRAWN}
+    constants |= {name: getattr(style, name) for name in vars(style) if name in STYLED}
+    return hash_of(json.dumps(constants | {"TYPE_CHECKING": False}, sort_keys=True).encode())
 
 
 def hash_of(data: bytes) -> str:

@@ -225,14 +225,14 @@ def test_environments_slip_as_often_as_said_and_repeat_with_their_seed():
     problem = compile(grid, RewardMachine.sequence("a"), slip=0.3)
 
     def moves(env, seed, n=3000):
-        env.reset(seed=seed)
-        found = []
+        here, found = env.reset(seed=seed)[1]["cell"], []
         for _ in range(n):
-            here = env._episode.cell
-            env.step(1)
-            found.append((env._episode.cell[0] - here[0], env._episode.cell[1] - here[1]))
-            if env._over or env._episode.cell[1] >= 18 or not 2 <= env._episode.cell[0] <= 18:
-                env.reset()
+            _, _, terminated, truncated, info = env.step(1)
+            row, column = info["cell"]
+            found.append((row - here[0], column - here[1]))
+            if terminated or truncated or column >= 18 or not 2 <= row <= 18:
+                info = env.reset()[1]
+            here = info["cell"]
         return found
 
     env = RewardMachineEnv(problem)

@@ -4,7 +4,7 @@ import json
 import re
 
 from fastrm import compile, task, train
-from fastrm.pages import explain_water_page
+from fastrm.pages import explain_page
 
 from water_specs import close_by
 
@@ -12,8 +12,8 @@ from water_specs import close_by
 def test_the_page_plays_the_learned_and_the_optimal_episode(tmp_path, request):
     problem = compile(close_by(5), task("d-a"))
     run = train(problem, "crm", steps=30_000)
-    page = explain_water_page(problem, run)
-    assert page == explain_water_page(problem, run) and len(page) < 80_000
+    page = explain_page(problem, run)
+    assert page == explain_page(problem, run) and len(page) < 80_000
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
     best = data["episodes"]["optimal"]
     assert len(best["actions"]) == problem.shortest[0] == len(best["path"]) - 1 and best["outcome"] == 1
