@@ -355,6 +355,8 @@ class Batch:
             self.units = check_units(optimum, len(problem.machines))
         self.setting = begin_setting(self.problem, self.learner, config, self.units, shaping)
         self.bytes_per_seed = bytes_per_row(self._begin(()))  # arrays of no run at all show how large those of one are
+        if hasattr(self.learner, "grown_bytes"):
+            self.bytes_per_seed += self.learner.grown_bytes(self.problem, config, self.steps)
         if len(seeds):
             self.start(seeds)
 

@@ -7,7 +7,7 @@ tiles what is seen of the nearest ball of each colour that a machine state wants
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -127,6 +127,8 @@ def _see(problem: WaterProblem) -> Tilings:
 
 
 FIRST_ROWS = 1 << 16
+PIECE = 1000
+"""Steps between two looks at whether the weights have room left."""
 
 
 class Weights(NamedTuple):
@@ -157,10 +159,17 @@ class Linear:
         return np.zeros((n, 0)), Weights(row_of, [np.zeros(FIRST_ROWS * columns * N_PUSHES) for _ in range(n)], columns)
 
     def advance(self, setting: Any, state: State, span: Span) -> None:
-        """Call the kernel for one run after the other."""
+        """Call the kernel for one run after the other, in pieces, so that weights grow with the tiles that are met."""
         for i in range(len(state.agents)):
-            _make_room(setting, state, i, span.n_ticks * span.tick)
-            linear.run(setting, run_of(setting, state, i), span)
+            for piece in _pieces(span):
+                _make_room(setting, state, i, piece.tick)
+                linear.run(setting, run_of(setting, state, i), piece)
+
+    def grown_bytes(self, problem: Any, config: LearnerConfig, steps: int) -> int:
+        """Return the bytes that the weights of a run grow to, about: later on, up to two new tiles were met a step."""
+        columns = 1 if config.features == "sight" else len(problem.states)
+        rows = max(FIRST_ROWS, min(FIRST_ROWS + 2 * steps, tiles_of(problem, config.features).n_tiles + 1))
+        return int(8 * N_PUSHES * columns * rows)
 
     def values(self, problem: Any, state: State, i: int) -> Values:
         """Return the weights of run i, and the tiles that their rows belong to."""
@@ -278,6 +287,14 @@ def run_of(setting: WaterSetting, state: State, i: int) -> WaterState:
         sees=np.zeros((len(setting.physics.colour), 5)),
         scratch=new_scratch(setting.machines),
     )
+
+
+def _pieces(span: Span) -> Iterator[Span]:
+    """Cut a span into pieces of at most `PIECE` steps; the last one of every tick writes the row of the log."""
+    for k in range(span.n_ticks):
+        for done in range(0, span.tick, PIECE):
+            is_last = done + PIECE >= span.tick
+            yield Span(1, min(PIECE, span.tick - done), span.row + k if is_last and span.row >= 0 else -1)
 
 
 def _make_room(setting: WaterSetting, state: State, i: int, steps: int) -> None:

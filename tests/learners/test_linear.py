@@ -9,7 +9,7 @@ import pytest
 
 import fastrm
 from fastrm import ConfigError, FastrmError, LearnerConfig, RewardMachine, WaterWorld
-from fastrm.learners import Batch
+from fastrm.learners import Batch, iter_runs
 from fastrm.worlds import Ball
 
 import naive_water
@@ -205,3 +205,28 @@ def test_a_warm_start_with_what_does_not_fit_is_refused_in_one_line(learned):
     assert fastrm.train(problem, "crm", steps=10, features="sight", warm_start=seeing).config.features == "sight"
     with pytest.raises(ConfigError, match="weights of other features"):
         fastrm.train(problem, "crm", steps=10, warm_start=seeing)
+
+
+@pytest.mark.parametrize("features", ["memory", "sight"])
+def test_weights_grow_with_the_tiles_that_are_met_and_are_counted(features):
+    """With a constant alpha, 60 000 steps are one span: it must not ask for all the tiles that they might meet."""
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a-b-c-d"))
+    batch = Batch(problem, "crm", steps=60_000, seeds=[0, 1], features=features, alpha=0.3, tick=60_000)
+    batch.advance(60_000)
+    for i, weights in enumerate(batch.state.own.runs):
+        rows, width = int(batch.state.agents["rows"][i]), batch.state.own.columns * 5
+        assert rows < (1 << 16) + 2 * batch.steps and weights.size < 4 * max(rows, 1 << 16) * width
+        assert weights.nbytes + batch.state.own.row_of[i].nbytes < 2 * batch.bytes_per_seed
+    assert batch.bytes_per_seed > batch.state.own.row_of[0].nbytes + 8 * width * rows
+    assert (batch.state.log.episodes[:, 0] == batch.state.agents["episodes"]).all()
+
+
+def test_many_runs_learn_side_by_side_only_if_their_weights_fit(monkeypatch):
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"))
+    each, sizes = Batch(problem, "crm", steps=2000).bytes_per_seed, []
+    start = Batch.start
+    monkeypatch.setattr(
+        Batch, "start", lambda self, seeds, *more: (sizes.append(len(seeds)), start(self, seeds, *more))
+    )
+    list(iter_runs(problem, "crm", seeds=range(5), steps=2000, room=2 * each))
+    assert sizes == [2, 2, 1]
