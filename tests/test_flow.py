@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = [
     "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "plots", "pages", "env", "bench",
 ]  # fmt: skip
-HALL = {"__init__", "arrays", "checks", "config", "errors", "lazy", "resources", "schedules", "textfile"}
+HALL = {"__init__", "arrays", "checks", "config", "dispatch", "errors", "lazy", "resources", "schedules", "textfile"}
 """Modules that every room may use; they import only each other."""
 OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
 """What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
@@ -26,11 +26,10 @@ DELEGATES = {
     ("worlds/grid.py", "plot"),
     ("machines/machine.py", "_repr_svg_"),
     ("machines/machine.py", "plot"),
-    ("problems/tabular.py", "_repr_html_"),
-    ("exact/verdicts.py", "_repr_html_"),
+    ("problems/problem.py", "_repr_html_"),
+    ("exact/answers.py", "_repr_html_"),
     ("learners/runs.py", "_repr_html_"),
     ("learners/runs.py", "plot"),
-    ("learners/linear.py", "plot"),
     ("results/dataset.py", "_repr_html_"),
     ("results/dataset.py", "plot"),
     ("experiments/experiment.py", "load"),

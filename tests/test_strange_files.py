@@ -105,7 +105,7 @@ def test_more_objects_than_cells_are_refused_before_they_are_placed():
 
 def test_many_maps_are_compared_by_name_in_one_pass(monkeypatch):
     grid = GridMap.generate("1a1b", size=5)
-    monkeypatch.setattr(written, "generate_grid", lambda *_, **__: grid)
+    monkeypatch.setattr(written, "generate_world", lambda *_, **__: grid)
     with does_not_hang():
         assert Plan.of(Experiment(**EXPERIMENT | {"maps": 60_000})).count == 60_000
 

