@@ -13,7 +13,7 @@ import fastrm
 from fastrm.errors import ConfigError, FastrmError, RunError, did_you_mean, printable
 
 from .commands import COMMANDS, MODULE, SCRIPT, examples, overview
-from .console import BAD_INPUT, FAILED, KILLED, messages_in_one_line, say
+from .console import BAD_INPUT, FAILED, KILLED, one_line_messages, print_message
 
 
 class _Parser(argparse.ArgumentParser):
@@ -85,12 +85,12 @@ def _run(given: list[str], program: str) -> int:
     if arguments.command is None:
         parser.error("name a command")
     try:
-        with messages_in_one_line(verbose=arguments.verbose):
+        with one_line_messages(verbose=arguments.verbose):
             if getattr(arguments, "learner", None) is not None:
                 _load_learner(arguments)
             return int(importlib.import_module(f"fastrm.bench.{arguments.command}").run(arguments))
     except FastrmError as problem:
-        say(str(problem))
+        print_message(str(problem))
         return FAILED if isinstance(problem, RunError) else BAD_INPUT
     except KeyboardInterrupt:
         return KILLED

@@ -14,7 +14,7 @@ from fastrm.problems import Problem, TabularProblem, unsupported
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 from .console import FAILED, add_json, encodable, new_console, print_json
-from .inputs import add_problem, compiled, learned, learned_facts, print_learned
+from .inputs import add_problem, compile_problem, print_run, run_facts, train_learner
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_gamma(arguments.gamma)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = compiled(arguments)
+        problem = compile_problem(arguments)
         _log.info("compiled %r", problem)
-        run = learned(problem, arguments) if arguments.learn else None
+        run = train_learner(problem, arguments) if arguments.learn else None
         return report(problem, run, arguments, caught)
 
 
@@ -76,7 +76,7 @@ def report_on_tables(
     _log.info("decided: %s", found.guarantee.verdict)
     messages = [str(warning.message) for warning in caught]
     if arguments.json:
-        print_json(as_dict(found, hrm, messages) | learned_facts(run))
+        print_json(as_dict(found, hrm, messages) | run_facts(run))
     else:
         print_check(found, hrm, messages, run)
     return FAILED if arguments.fail and found.guarantee.verdict != "shortest" else 0
@@ -131,7 +131,7 @@ def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.N
         "expected_length": best.expected_length(), "optimal_arps": best.arps(),
     }  # fmt: skip
     if arguments.json:
-        print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | learned_facts(run))
+        print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | run_facts(run))
         return 0
     console = new_console()
     console.print(f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should")
@@ -139,7 +139,7 @@ def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.N
     console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
     console.print(f"  take             {facts['expected_length']:.6g} steps when it does")
     console.print(f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)")
-    print_learned(console, run)
+    print_run(console, run)
     return 0
 
 
@@ -173,7 +173,7 @@ def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], r
     console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
     if hrm is not None:
         _print_thresholds(console, report, hrm)
-    print_learned(console, run)
+    print_run(console, run)
     grid = verdict.solution.problem.layout
     if witness.leaves_at is not None:
         row, column = witness.leaves_at if grid else (witness.leaves_at, None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fastrm.errors import ConfigError, printable
 
-from .console import check_has_runs, new_console, print_json, say_unfinished
+from .console import check_has_runs, new_console, print_json, print_unfinished
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     facts: Facts = {}
     judged = [Judged(path, results.complete, judge(results, facts)) for path, results in files]
     for path, results in files:
-        say_unfinished(path, results, "judged on")
+        print_unfinished(path, results, "judged on")
     if arguments.json:
         print_json({one.path: [claim.to_dict() for claim in one.claims] for one in judged})
     elif arguments.markdown:
@@ -143,8 +143,8 @@ def _heads(judged: Sequence[Judged]) -> list[str]:
 
 
 def _evidence(claim: Claim) -> list[str]:
-    counted = f"{sum(case.holds for case in claim.cases)} of {len(claim.cases)} cases hold" if claim.cases else ""
-    return [part for part in (claim.support, counted, claim.numbers, claim.reason) if part]
+    held = f"{sum(case.holds for case in claim.cases)} of {len(claim.cases)} cases hold" if claim.cases else ""
+    return [part for part in (claim.support, held, claim.numbers, claim.reason) if part]
 
 
 def _with_p(claim: Claim) -> str:

@@ -20,8 +20,6 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fastrm.errors import ConfigError, FastrmWarning, printable
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ def add_learner_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--learner", metavar="FILE", help="a Python file that registers your own learner; it is run")
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Write a line on standard error; go on where nobody reads it any more."""
     with contextlib.suppress(BrokenPipeError):
         sys.stderr.write(_one_line(text))
@@ -125,7 +123,7 @@ def _plain(value: Any) -> Any:
         return _plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # of NumPy, which --help need not import
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
@@ -134,39 +132,39 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def spaced(count: int) -> str:
+def format_int(count: int) -> str:
     """Format an integer with a space between thousands.
 
-    >>> spaced(1200)
+    >>> format_int(1200)
     '1 200'
     """
     return f"{count:,}".replace(",", " ")
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Format a count with its noun.
 
-    >>> counted(1, "run"), counted(1200, "run")
+    >>> format_count(1, "run"), format_count(1200, "run")
     ('1 run', '1 200 runs')
     """
-    return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
+    return f"{format_int(count)} {noun}{'' if count == 1 else 's'}"
 
 
-def shape_in_words(maps: int, tasks: int, methods: int, sweep: Mapping[str, Sequence[Any]], seeds: int) -> str:
+def format_shape(maps: int, tasks: int, methods: int, sweep: Mapping[str, Sequence[Any]], seeds: int) -> str:
     """Return how many runs an experiment has along each of its axes.
 
-    >>> shape_in_words(3, 1, 2, {"alpha": [0.1, 0.5]}, 5)
+    >>> format_shape(3, 1, 2, {"alpha": [0.1, 0.5]}, 5)
     '3 maps x 1 task x 2 methods x 2 values of alpha x 5 seeds'
     """
-    swept = (f"{spaced(len(values))} value{'s' * (len(values) > 1)} of {name}" for name, values in sweep.items())
-    first = counted(maps, "map"), counted(tasks, "task"), counted(methods, "method")
-    return " x ".join((*first, *swept, counted(seeds, "seed")))
+    swept = (f"{format_int(len(values))} value{'s' * (len(values) > 1)} of {name}" for name, values in sweep.items())
+    first = format_count(maps, "map"), format_count(tasks, "task"), format_count(methods, "method")
+    return " x ".join((*first, *swept, format_count(seeds, "seed")))
 
 
-def words_of(values: Sequence[float | str]) -> str:
+def format_values(values: Sequence[float | str]) -> str:
     """Format the values of a setting as a list.
 
-    >>> words_of([0.5, 1.0]), words_of(["0.1", "linear(1, 0.1, 5000)"])
+    >>> format_values([0.5, 1.0]), format_values(["0.1", "linear(1, 0.1, 5000)"])
     ('0.5, 1', '0.1; linear(1, 0.1, 5000)')
     """
     words = [value if isinstance(value, str) else f"{value:.12g}" for value in values]
@@ -200,10 +198,10 @@ def print_summary(results: Results) -> None:
     Where that is wider than the terminal, what is the same in all rows goes above the table.
     """
     console = new_console()
-    console.print(state_of(results), markup=False, soft_wrap=True)
+    console.print(describe_state(results), markup=False, soft_wrap=True)
     if not results.runs:
         return
-    say_failures(results)
+    print_failures(results)
     table = _summary_table(results, ())
     if _width(console, table) > console.width:
         names = ("setup", "task", *results.swept)
@@ -231,7 +229,7 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
     failed = results["error"] != ""
     names = ("setup", "task", *results.swept, "method")
     left = [name for name in names if name not in above]
-    same = ", ".join(f"{name} {printable(words_of([results[name].tolist()[0]]))}" for name in above)
+    same = ", ".join(f"{name} {printable(format_values([results[name].tolist()[0]]))}" for name in above)
     more = ["failed"] if failed.any() else []
     table = new_table(
         f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path",
@@ -249,31 +247,31 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
     for row in results.summary():
         count = [str(failures[tuple(row[name] for name in names)])] if more else []
         figures = ("-", "-", "-") if not row["runs"] else (
-            show_score(row["settled_50"]), show_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
+            format_score(row["settled_50"]), format_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
         )  # fmt: skip
-        words = (escape(printable(words_of([row[name]]))) for name in left)
+        words = (escape(printable(format_values([row[name]]))) for name in left)
         table.add_row(*words, str(row["runs"]), *count, *figures)
     return table
 
 
-def state_of(results: Results) -> str:
+def describe_state(results: Results) -> str:
     """Return the experiment of a result file, how many of its runs it holds, and whether it is complete."""
     name, count = json.loads(results.attributes["experiment"])["name"], results.plan.count
     state = "complete" if results.complete else "with failures" if results.runs == count else "unfinished"
-    return printable(f"{name}: {spaced(results.runs)} of {spaced(count)} runs ({state}), in {results.path}")
+    return printable(f"{name}: {format_int(results.runs)} of {format_int(count)} runs ({state}), in {results.path}")
 
 
 def failures(results: Results) -> str:
     """Return how many runs failed and why the first did, empty where none did."""
     errors = results["error"][results["error"] != ""]
     first = " ".join(str(errors[0]).split()) if errors.size else ""
-    return f"{counted(errors.size, 'run')} failed; the first: {first}" if errors.size else ""
+    return f"{format_count(errors.size, 'run')} failed; the first: {first}" if errors.size else ""
 
 
-def say_failures(results: Results) -> bool:
+def print_failures(results: Results) -> bool:
     """Print on standard error how many runs failed, and why the first did; return whether any did."""
     if text := failures(results):
-        say(f"{results.path}: {text}")
+        print_message(f"{results.path}: {text}")
     return bool(text)
 
 
@@ -287,7 +285,7 @@ def check_has_runs(results: Results) -> None:
     if all_failed(results):
         first = failures(results).partition(" failed; ")[2]
         raise ConfigError(f"{results.path}: all {results.runs} runs failed, nothing to show; {first}")
-    say_failures(results)
+    print_failures(results)
 
 
 def load_results(path: str) -> Results:
@@ -299,34 +297,34 @@ def load_results(path: str) -> Results:
     return results
 
 
-def say_unfinished(path: str, results: Results, basis: str = "told from") -> None:
+def print_unfinished(path: str, results: Results, basis: str = "told from") -> None:
     """Print on standard error that a file is not complete, if it is not."""
     if not results.complete:
-        say(f"{path}: {results!r}; {basis} the runs that are there")
+        print_message(f"{path}: {results!r}; {basis} the runs that are there")
 
 
-def show_score(score: float) -> str:
+def format_score(score: float) -> str:
     """Format a score, or '-' for NaN."""
     return "-" if math.isnan(score) else f"{score:.3f}"
 
 
-def show_steps(steps: float) -> str:
+def format_steps(steps: float) -> str:
     """Format a number of steps, or 'never' for infinity."""
-    return "never" if math.isinf(steps) else spaced(round(steps))
+    return "never" if math.isinf(steps) else format_int(round(steps))
 
 
 COMPILING = "compiling kernels (once); this takes some seconds"
 
 
 @contextmanager
-def messages_in_one_line(verbose: bool = False) -> Iterator[None]:
+def one_line_messages(verbose: bool = False) -> Iterator[None]:
     """Show warnings, and messages of fastrm's loggers, as errors are shown."""
     with _warnings_as(_one_line), _log(verbose):
         yield
 
 
 @contextmanager
-def warnings_name(path: Path) -> Iterator[None]:
+def warnings_with_place(path: Path) -> Iterator[None]:
     """Let warnings about tasks of an experiment begin with the place in its file."""
     from fastrm.experiments import where_in
 
@@ -375,7 +373,7 @@ class _Lines(logging.Handler):
             if self.is_announced:
                 return
             self.is_announced, text = True, COMPILING
-        say(f"{record.created - self.begun:7.1f} s: {text}" if self.verbose else text)
+        print_message(f"{record.created - self.begun:7.1f} s: {text}" if self.verbose else text)
 
 
 @contextmanager

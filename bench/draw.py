@@ -10,7 +10,7 @@ from fastrm.checks import check_number, check_whole
 from fastrm.errors import ConfigError
 
 from .console import print_path, writing
-from .inputs import add_episodes, add_learning, add_settings, compiled, learned, read_machine, read_map
+from .inputs import add_episodes, add_learning, add_settings, compile_problem, read_machine, read_map, train_learner
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,8 +101,8 @@ def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:
     if not arguments.learn:
         _save(draw_world(read_map(arguments), Path(arguments.map).stem, arguments.width), arguments)
         return
-    problem = compiled(arguments)
-    run = learned(problem, arguments)
+    problem = compile_problem(arguments)
+    run = train_learner(problem, arguments)
     if form == "gif":
         save_episode(problem, run.greedy_path, arguments.out, actions=run.path_actions(problem))
     else:

@@ -11,7 +11,7 @@ from fastrm.errors import ConfigError
 from fastrm.learners import registry
 
 from .console import print_path, writing
-from .inputs import add_problem, compiled, learned
+from .inputs import add_problem, compile_problem, train_learner
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.pages import explain_page
 
     check_name(arguments.out)
-    problem = compiled(arguments)
+    problem = compile_problem(arguments)
     if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names(problem.kind))
         check_acts_by_state(arguments.learn)
-    run = learned(problem, arguments) if arguments.learn else None
+    run = train_learner(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
     return 0
 

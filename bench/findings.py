@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import ConfigError, printable
 
-from .console import add_file, add_json, load_results, print_json, say, state_of
+from .console import add_file, add_json, describe_state, load_results, print_json, print_message
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the tables."""
     results = load_results(arguments.file)
     if not results.complete:
-        say(f"{state_of(results)}; told from the runs that are there")
+        print_message(f"{describe_state(results)}; told from the runs that are there")
     if arguments.figure is not None:
         _draw(results, arguments.figure)
     wanted = {"by_task": arguments.by_task, "exact": not arguments.no_exact}

@@ -14,13 +14,13 @@ from .commands import MODULE, SCRIPT
 from .console import (
     add_file,
     add_json,
+    describe_state,
     failures,
+    format_int,
+    format_shape,
+    format_values,
     print_json,
     print_pairs,
-    shape_in_words,
-    spaced,
-    state_of,
-    words_of,
 )
 
 if TYPE_CHECKING:
@@ -75,21 +75,21 @@ def in_words(results: Results) -> dict[str, str]:
     about, plan = results.attributes, results.plan
     tick = plan.learner.tick
     maps, tasks, methods, _, seeds = plan.shape
-    shape = shape_in_words(maps, tasks, methods, dict(plan.sweep), seeds)
-    ticks = f"{spaced(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {spaced(tick)}")
+    shape = format_shape(maps, tasks, methods, dict(plan.sweep), seeds)
+    ticks = f"{format_int(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {format_int(tick)}")
     return {
-        "what": state_of(results),
+        "what": describe_state(results),
         "when": f"{_time(_text(about, 'started'))} to {_time(_text(about, 'ended'))}",
         "command": _command(_text(about, "command")),
         "versions": _versions(about),
         "machine": _machine(_read(about.get("machine", ""))),
-        "shape": f"{shape}; {spaced(plan.steps)} steps a run, {ticks} steps",
+        "shape": f"{shape}; {format_int(plan.steps)} steps a run, {ticks} steps",
         "setups": ", ".join(_different(plan.values("setup"))),
         "tasks": ", ".join(plan.values("task")),
         "methods": ", ".join(plan.values("label")),
         **({"start": plan.start} if plan.start else {}),
         **({"warm starts": ", ".join(f"{one} from {two}" for one, two in plan.warm_start)} if plan.warm_start else {}),
-        **{name: words_of(plan.values(name)) for name in plan.swept},
+        **{name: format_values(plan.values(name)) for name in plan.swept},
         "failed": failures(results) or "none",
     }
 

@@ -108,7 +108,7 @@ def _rate(text: str) -> float | str:
         return text
 
 
-def compiled(arguments: argparse.Namespace) -> Problem:
+def compile_problem(arguments: argparse.Namespace) -> Problem:
     """Compile the map and the machine."""
     from fastrm.problems import compile
 
@@ -119,7 +119,7 @@ def compiled(arguments: argparse.Namespace) -> Problem:
     )
 
 
-def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
+def train_learner(problem: Problem, arguments: argparse.Namespace) -> Run:
     """Train the learner that was chosen."""
     from fastrm.learners import train
 
@@ -131,7 +131,7 @@ def learned(problem: Problem, arguments: argparse.Namespace) -> Run:
     )  # fmt: skip
 
 
-def learned_facts(run: Run | None) -> dict[str, Any]:
+def run_facts(run: Run | None) -> dict[str, Any]:
     """Return the result of a run, for programs; nothing where no run was asked for."""
     if run is None:
         return {}
@@ -139,7 +139,7 @@ def learned_facts(run: Run | None) -> dict[str, Any]:
     return {"learned": {"learner": run.algo, "greedy_length": run.greedy_length, "solved": run.solved, "score": last}}
 
 
-def print_learned(console: Console, run: Run | None) -> None:
+def print_run(console: Console, run: Run | None) -> None:
     """Print the result of a run, if there is one."""
     if run is not None:
         length = "does not complete the task" if run.greedy_length is None else f"greedy {run.greedy_length:g} steps"

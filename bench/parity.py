@@ -22,7 +22,7 @@ from .console import (
     new_console,
     new_table,
     print_json,
-    say,
+    print_message,
     writing,
 )
 from .progress import progress_bar
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             return ablate(folder, arguments)
         curves = compute(folder, arguments, PARITY_PROFILE)
     except Interrupted as stop:
-        say(str(stop))
+        print_message(str(stop))
         return INTERRUPTED
     comparisons = [one for curve in curves for one in curve.compare()]
     write_table(arguments.out / "parity.csv", comparisons)

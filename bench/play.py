@@ -14,7 +14,7 @@ from fastrm.checks import check_choice
 from fastrm.learners import registry
 from fastrm.problems import Problem, check_tabular, slide
 
-from .inputs import add_problem, compiled, learned
+from .inputs import add_problem, compile_problem, train_learner
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -41,12 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Play until the user leaves or the input ends."""
     from fastrm.learners import check_acts_by_state
 
-    problem = compiled(arguments)
+    problem = compile_problem(arguments)
     if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names())
         check_acts_by_state(arguments.learn)
         check_tabular(problem)  # elsewhere a learned move needs more than a cell and a state
-    trained = learned(problem, arguments) if arguments.learn else None
+    trained = train_learner(problem, arguments) if arguments.learn else None
     with keyboard() as read:
         play(problem, read, sys.stdout.write, trained, CLEAR if sys.stdout.isatty() else "")
     return 0

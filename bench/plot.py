@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fastrm.errors import ConfigError, printable
 
-from .console import add_file, encodable, load_results, print_path, say, writing
+from .console import add_file, encodable, load_results, print_message, print_path, writing
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -74,7 +74,7 @@ def draw(
     if not have_matplotlib():
         if not quiet:
             print_curves(results)
-            say("text in place of figures; for those: pip install 'fastrm[plot]'")
+            print_message("text in place of figures; for those: pip install 'fastrm[plot]'")
         return paths
     for name, figure in figures_of(results, width=width, bands=bands):
         plain = re.sub(r"[/\\]", "_", printable(name))[:100]  # it may be named after a map, such as one called ../../x

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, printable
 
-from .console import counted, print_json, print_pairs, say, shape_in_words, spaced, words_of
+from .console import format_count, format_int, format_shape, format_values, print_json, print_message, print_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def progress_bar(quiet: bool) -> Iterator[Report | None]:
 
 def how_far(progress: Progress) -> str:
     """Return how many runs are done, those of earlier starts included."""
-    return f"{spaced(progress.before + progress.runs_done)} of {spaced(progress.before + progress.runs)} runs"
+    return f"{format_int(progress.before + progress.runs_done)} of {format_int(progress.before + progress.runs)} runs"
 
 
 def time_left(progress: Progress) -> str:
@@ -57,13 +57,13 @@ def time_left(progress: Progress) -> str:
         return ""
     if progress.runs_done == progress.runs:
         return "saving"
-    return f"about {duration(progress.seconds * (progress.runs - progress.runs_done) / progress.runs_done)} left"
+    return f"about {format_duration(progress.seconds * (progress.runs - progress.runs_done) / progress.runs_done)} left"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a time, in the unit that suits it.
 
-    >>> duration(0.2), duration(90), duration(1000), duration(20_000)
+    >>> format_duration(0.2), format_duration(90), format_duration(1000), format_duration(20_000)
     ('1 s', '90 s', '17 min', '5.6 h')
     """
     if seconds < 100:
@@ -73,9 +73,9 @@ def duration(seconds: float) -> str:
 
 def _begin(progress: Progress) -> None:
     if progress.before:
-        say(f"resuming: {how_far(progress)} are there")
+        print_message(f"resuming: {how_far(progress)} are there")
     else:
-        say(f"{counted(progress.runs, 'run')} to do")
+        print_message(f"{format_count(progress.runs, 'run')} to do")
 
 
 def _rate(progress: Progress) -> str:
@@ -92,7 +92,7 @@ def _lines() -> Report:
         if not progress.runs_done:
             _begin(progress)
         elif last < tenth < 10:
-            say(f"{how_far(progress)}, {time_left(progress)}")
+            print_message(f"{how_far(progress)}, {time_left(progress)}")
             last = tenth
         _log_batch(progress)
 
@@ -121,7 +121,7 @@ def _bar() -> Iterator[Report]:
 
 def _log_batch(progress: Progress) -> None:
     if progress.runs_done:
-        failed = f", {spaced(progress.failed)} failed" if progress.failed else ""
+        failed = f", {format_int(progress.failed)} failed" if progress.failed else ""
         _log.info("%s saved%s, %s with %d workers", how_far(progress), failed, _rate(progress), progress.workers)
 
 
@@ -201,28 +201,28 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
     for one in found:
         sizes = len(one.maps), len(one.tasks), len(one.methods)
         whole = math.prod((*sizes, *map(len, one.sweep.values()), one.seeds))
-        shape = shape_in_words(*sizes, one.sweep, one.seeds)
-        sys.stdout.write(f"{printable(one.name)}: {shape} = {counted(whole, 'run')}\n")
-        part = {} if one.runs == whole else {"shard": f"{spaced(one.runs)} of these runs"}
+        shape = format_shape(*sizes, one.sweep, one.seeds)
+        sys.stdout.write(f"{printable(one.name)}: {shape} = {format_count(whole, 'run')}\n")
+        part = {} if one.runs == whole else {"shard": f"{format_int(one.runs)} of these runs"}
         lines = {
-            "steps": f"{spaced(one.steps)} a run, {spaced(one.runs * one.steps)} in all",
-            "time": f"about {duration(one.seconds)} with {counted(one.workers, 'worker')} on "
-            f"{counted(one.cores, 'core')}",
-            "memory": f"about {size(one.memory_bytes)} for what is learned",
-            "file": f"{one.out}, at most {size(one.file_bytes)}",
+            "steps": f"{format_int(one.steps)} a run, {format_int(one.runs * one.steps)} in all",
+            "time": f"about {format_duration(one.seconds)} with {format_count(one.workers, 'worker')} on "
+            f"{format_count(one.cores, 'core')}",
+            "memory": f"about {format_bytes(one.memory_bytes)} for what is learned",
+            "file": f"{one.out}, at most {format_bytes(one.file_bytes)}",
             "maps": ", ".join(one.maps if len(one.maps) <= 8 else [*one.maps[:4], "...", *one.maps[-2:]]),
             "tasks": ", ".join(one.tasks),
             "methods": ", ".join(one.methods),
             **({"start": one.start} if one.start else {}),
-            **{name: words_of(values) for name, values in one.sweep.items()},
+            **{name: format_values(values) for name, values in one.sweep.items()},
         }
         print_pairs(part | lines)
 
 
-def size(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Format a number of bytes.
 
-    >>> size(900), size(106_400_000)
+    >>> format_bytes(900), format_bytes(106_400_000)
     ('1 kB', '106 MB')
     """
     if count < 1e6:
@@ -239,6 +239,8 @@ def print_suites(*, json: bool) -> None:
         print_json(suites)
         return
     for suite in suites:
-        steps = " to ".join(spaced(n) for n in sorted({min(suite.steps), max(suite.steps)}))
-        sys.stdout.write(f"{suite.name:20}  {spaced(suite.runs):>6} runs of {steps} steps\n    {suite.description}\n")
+        steps = " to ".join(format_int(n) for n in sorted({min(suite.steps), max(suite.steps)}))
+        sys.stdout.write(
+            f"{suite.name:20}  {format_int(suite.runs):>6} runs of {steps} steps\n    {suite.description}\n"
+        )
         sys.stdout.write("    It needs the published data; see --reference.\n" if suite.needs_reference else "")

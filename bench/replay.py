@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import ConfigError, printable
 
-from .console import add_file, add_learner_file, print_path, show_score, words_of, writing
+from .console import add_file, add_learner_file, format_score, format_values, print_path, writing
 
 if TYPE_CHECKING:
     from fastrm.learners import Run
@@ -122,9 +122,9 @@ def _describe(results: Results, row: int, found: Run) -> None:
     """Print which run it was, and how to get it in Python."""
     names = ("setup", "grid", "task", "label", "seed")
     setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
-    settings = "".join(f", {name} {printable(words_of([results[name][row]]))}" for name in results.swept)
+    settings = "".join(f", {name} {printable(format_values([results[name][row]]))}" for name in results.swept)
     length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length:.6g} steps"
-    settled = show_score(float(results.per_run_values("settled")[row]))
+    settled = format_score(float(results.per_run_values("settled")[row]))
     sys.stdout.write(
         f"run {row}: setup {setup}, map {grid}, task {task}, method {label}{settings}, seed {seed}\n"
         f"  settled score {settled}; greedy policy {length}, shortest path {found.shortest[0]:.6g} steps\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from fastrm.errors import shown
 from fastrm.learners import registry
 
-from .console import add_file, add_learner_file, load_results, say, say_unfinished
+from .console import add_file, add_learner_file, load_results, print_message, print_unfinished
 from .explain import check_name, write_page
 
 
@@ -35,10 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_name(arguments.out)
     results = load_results(arguments.file)
-    say_unfinished(arguments.file, results)
+    print_unfinished(arguments.file, results)
     for algo in dict.fromkeys(method.algo for method in results.plan.methods):
         if algo not in registry.names():
-            say(
+            print_message(
                 f"{arguments.file}: learner {shown(algo)} is not known here, so none of its runs can be walked on the "
                 "page; name its file with --learner FILE"
             )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from fastrm.errors import ConfigError, FastrmError, printable
 
-from .console import say, state_of
+from .console import describe_state, print_message
 
 if TYPE_CHECKING:
     from fastrm.results import Results
@@ -54,7 +54,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
     if report.claims:
         print_claims([Judged(str(results.path), results.complete, report.claims)])
     files = f"{', '.join(report.files)} in {printable(str(folder))}\n" if report.files else ""
-    sys.stdout.write(f"{report.findings}{state_of(results)}\n{files}")
+    sys.stdout.write(f"{report.findings}{describe_state(results)}\n{files}")
 
 
 def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report:
@@ -74,7 +74,7 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
         files += draw(results, folder, quiet=quiet)
     except ConfigError as problem:
         is_whole = False
-        say(str(problem))
+        print_message(str(problem))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if is_plain(results):
@@ -96,9 +96,9 @@ def _make(results: Results, folder: Path, made_from: str, quiet: bool) -> Report
             (folder / KEPT).write_text(json.dumps({"made_from": made_from, "hashes": hashes, **asdict(report)}))
         return report
     except FastrmError as problem:
-        say(str(problem))
+        print_message(str(problem))
     except OSError as problem:
-        say(f"{folder}: cannot be written: {problem.strerror or problem}")
+        print_message(f"{folder}: cannot be written: {problem.strerror or problem}")
     return Report(tuple(path.name for path in files))
 
 

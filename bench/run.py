@@ -18,10 +18,10 @@ from .console import (
     add_quiet,
     add_workers,
     all_failed,
+    print_failures,
+    print_message,
     print_summary,
-    say,
-    say_failures,
-    warnings_name,
+    warnings_with_place,
     writing,
 )
 from .progress import progress_bar
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     worst = 0
     for experiment in experiments:
-        with warnings_name(find_suite(arguments.suite)):
+        with warnings_with_place(find_suite(arguments.suite)):
             code = run_one(experiment, shard, arguments)
         if code == INTERRUPTED:
             return code
@@ -123,7 +123,7 @@ def run_one(experiment: Experiment, shard: Shard | None, arguments: argparse.Nam
                 shard=shard, fresh=arguments.fresh, report=report,
             )  # fmt: skip
         except Interrupted as stop:
-            say(str(stop))
+            print_message(str(stop))
             return INTERRUPTED
         except StoreError as problem:
             hint = " (--out names another file, --fresh starts over)" if "start over" in str(problem) else ""
@@ -133,13 +133,13 @@ def run_one(experiment: Experiment, shard: Shard | None, arguments: argparse.Nam
         _log.info("writing logs of episodes")
         written = write_episodes(plan, results["run"].tolist(), arguments.episodes, workers=arguments.workers)
         if not arguments.quiet:
-            say(f"{written} logs of episodes written, in {arguments.episodes}")
+            print_message(f"{written} logs of episodes written, in {arguments.episodes}")
     if arguments.report and not all_failed(results):
         report_on(results, folder_of(out), quiet=arguments.quiet)
     if not arguments.quiet and not arguments.report:
         print_summary(results)
         return FAILED if (results["error"] != "").any() else 0
-    return FAILED if say_failures(results) else 0
+    return FAILED if print_failures(results) else 0
 
 
 def default_path(name: str, shard: Shard | None) -> Path:

@@ -13,7 +13,7 @@ from fastrm.worlds import WATER_ACTIONS
 
 from .check import report
 from .console import FAILED, print_json
-from .inputs import learned_facts, print_learned
+from .inputs import print_run, run_facts
 
 if TYPE_CHECKING:
     from fastrm.exact import Check, WaterGuarantee
@@ -33,10 +33,10 @@ def report_on_water(
     found = check(problem, arguments.gamma)
     seconds = time.perf_counter() - begun
     if arguments.json:
-        print_json(as_dict(found, seconds) | learned_facts(run))
+        print_json(as_dict(found, seconds) | run_facts(run))
     else:
         print_water(found, seconds)
-        print_learned(Console(highlight=False, emoji=False), run)
+        print_run(Console(highlight=False, emoji=False), run)
     return FAILED if arguments.fail and not found.guarantee.is_shortest else 0
 
 

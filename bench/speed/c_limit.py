@@ -22,10 +22,7 @@ SOURCE = Path(__file__).with_name("limit.c")
 
 LEARNERS = ("qrm", "crm", "hrm")
 """Those that are written in C."""
-_ARRAYS = {
-    "moves": np.uint64, "delta": np.uint32, "own": np.float64, "reward": np.float64,
-    "outcome": np.uint8,
-}  # fmt: skip
+_ARRAYS = {"moves": np.uint64, "delta": np.uint32, "own": np.float64, "reward": np.float64, "outcome": np.uint8}
 
 
 class _Job(ctypes.Structure):
@@ -51,7 +48,7 @@ class _Result(ctypes.Structure):
 
 
 def build(folder: Path) -> ctypes.CDLL | str:
-    """Compile the C loop into `folder`; return the library, or a sentence that says why there is none."""
+    """Compile the C loop into `folder`; return the library, or the reason why there is none."""
     compiler = shutil.which("cc")
     if compiler is None:
         return "no C compiler (cc) found"
@@ -67,7 +64,7 @@ def has(library: ctypes.CDLL | str, algo: str) -> bool:
     return not isinstance(library, str) and hasattr(library, f"limit_{algo}")
 
 
-def learned(batch: Batch) -> list[Array]:
+def tables_of(batch: Batch) -> list[Array]:
     """Return the tables of a batch: its values, and HRM's controller."""
     own = batch.state.own
     return [batch.state.q, *([own.controller] if isinstance(own, Hierarchy) else [])]
@@ -82,25 +79,16 @@ def run_limit(library: ctypes.CDLL, batch: Batch, lanes: int) -> tuple[float, li
     problem, config, own = check_tabular(batch.problem), batch.config, batch.state.own
     tables, options = problem.tables, own.options if isinstance(own, Hierarchy) else None
     copies = []
-    for table in learned(batch):
+    for table in tables_of(batch):
         copies.append(aligned_full(table.shape))
         copies[-1][...] = table
-    arrays: dict[str, Array] = {
-        name: np.ascontiguousarray(array, dtype)
-        for (name, dtype), array in zip(
-            _ARRAYS.items(),
-            (tables.moves, tables.delta, tables.reward, batch.setting.reward, tables.outcome),
-            strict=True,
-        )
-    }
+    sources = tables.moves, tables.delta, tables.reward, batch.setting.reward, tables.outcome
+    typed = zip(_ARRAYS.items(), sources, strict=True)
+    arrays: dict[str, Array] = {name: np.ascontiguousarray(array, dtype) for (name, dtype), array in typed}
     arrays["seeds"], arrays["q"], arrays["controller"] = np.array(batch.seeds, np.uint64), copies[0], copies[-1]
     if options is not None:
-        arrays |= {
-            "first": options.first.astype(np.int64),
-            "owner": options.owner,
-            "ends": options.delta,
-            "earns": options.reward,
-        }
+        arrays["first"], arrays["owner"] = options.first.astype(np.int64), options.owner
+        arrays["ends"], arrays["earns"] = options.delta, options.reward
     job = _Job(
         **{name: array.ctypes.data for name, array in arrays.items()},
         n_s=len(tables.next_s), n_u=tables.n_u, n_cols=tables.reward.shape[1], n_quiet=tables.n_quiet,

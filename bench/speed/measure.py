@@ -118,7 +118,9 @@ def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, libra
         if c_limit.has(library, algo):
             seconds, tables = c_limit.run_limit(library, Batch(problem, algo, steps=steps, seeds=seeds), lanes)
             best[f"C {lanes}"] = min(best[f"C {lanes}"], seconds / steps / len(seeds))
-            if any(one.tobytes() != other.tobytes() for one, other in zip(tables, c_limit.learned(batch), strict=True)):
+            if any(
+                one.tobytes() != other.tobytes() for one, other in zip(tables, c_limit.tables_of(batch), strict=True)
+            ):
                 raise FastrmError(f"{algo} {kind}: the C loop learned another table, so its speed means nothing")
     naive = naive_rate(problem, algo) if side == SIDES[0] else None
     return {

@@ -228,14 +228,11 @@ class Evidence:
 
     def _known(self, key: Any, compute: Callable[[], T]) -> T | None:
         """Compute an exact fact once; None where the exact tools do not reach."""
-
-        def attempt() -> T | None:
-            try:
-                return compute()
-            except (FastrmError, OverflowError):
-                return None
-
-        return self._once(key, attempt)
+        try:
+            return self._once(key, compute)
+        except (FastrmError, OverflowError):
+            self._memory[key] = None
+            return None
 
     def _once(self, key: Any, compute: Callable[[], T]) -> T:
         if key not in self._memory:

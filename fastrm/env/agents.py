@@ -59,6 +59,7 @@ class Agents(ABC):
         self.over = np.ones(self.count, dtype=np.uint8)  # a first move without a beginning begins an episode
         self.event = np.full(self.count, -1)
         self._first_u = problem.tables.first_u.astype(np.int64)
+        self._only: Array | None = self._first_u.repeat(self.count) if len(self._first_u) == 1 else None
 
     @abstractmethod
     def begin(self, mask: Array, start: object, restart: bool, random: np.random.Generator) -> None:
@@ -98,10 +99,9 @@ class Agents(ABC):
 
     def next_first_u(self, begins: Array) -> Array:
         """Return the machine state in which the next episode of each begins, and count those that do now."""
-        several = len(self._first_u) > 1
-        first: Array = (
-            self._first_u[self.episodes % len(self._first_u)] if several else self._first_u.repeat(self.count)
-        )
+        if self._only is not None:  # one machine takes no turns
+            return self._only
+        first: Array = self._first_u[self.episodes % len(self._first_u)]
         self.episodes += begins
         return first
 

@@ -196,7 +196,7 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         fits = given.shape == (self.num_envs,) and given.dtype.kind in "iu"
         if not fits or given.min() < 0 or given.max() >= n:
             raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {n - 1}")
-        results = self._agents.move(given.astype(np.int64), self.np_random)
+        results = self._agents.move(given.astype(np.int64, copy=False), self.np_random)
         return self._agents.observe(), *results, self._infos()
 
     def _infos(self) -> dict[str, Any]:

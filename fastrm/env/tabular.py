@@ -45,7 +45,7 @@ class TabularAgents(Agents):
 
     def move(self, actions: Array, random: np.random.Generator) -> tuple[Array, Array, Array]:
         """Move every agent; with `slip` sideways now and then."""
-        self._chosen, self._before = slide(self.problem, actions, random), self.state[:, 0].copy()
+        self._chosen, self._before = slide(self.problem, actions.copy(), random), self.state[:, 0].copy()
         begins, results = self.over != 0, self.results()
         first_u, first_s = self.next_first_u(begins), np.zeros(self.count, dtype=np.int64)
         first_s[begins] = self._draw_starts(None, int(begins.sum()), random)

@@ -9,7 +9,7 @@ import pytest
 
 from fastrm import Experiment, LearnerConfig, load, run
 from fastrm.bench.__main__ import main
-from fastrm.bench.console import messages_in_one_line, print_summary
+from fastrm.bench.console import one_line_messages, print_summary
 from fastrm.experiments import Plan
 from fastrm.plots import figures_of, have_matplotlib, save
 
@@ -110,7 +110,7 @@ def test_figures_show_odd_names_as_text_and_stay_in_their_folder(odd_results, tm
 @pytest.mark.parametrize(("is_terminal", "lines"), [(True, 1), (False, 0)])
 def test_a_person_is_told_once_that_kernels_are_compiled(is_terminal, lines, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
-    with messages_in_one_line():
+    with one_line_messages():
         for _ in range(3):
             logging.getLogger("fastrm.kernels").info("compiling kernels, once; this takes some seconds")
     logging.getLogger("fastrm.kernels").info("nobody listens")
