@@ -41,7 +41,8 @@ def visits(problem: TabularProblem, q: Array, epsilon: float = 0.1, episode_limi
     if q.shape != (len(tables.next_s), tables.n_u, problem.n_actions):
         raise ConfigError(f"values have shape {q.shape}; visits need [cell, machine state, action]")
     n = _ENVIRONMENTS
-    s, u, t, event = (np.zeros(n, dtype=np.int64) for _ in range(4))
+    state, t, event = np.zeros((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    s, u = state.T
     over, first = np.ones(n, dtype=np.uint8), tables.first_u[np.arange(n) % len(tables.first_u)].astype(np.int64)
     start = np.full(n, problem.start)
     reward, ends, cut = np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
@@ -55,7 +56,7 @@ def visits(problem: TabularProblem, q: Array, epsilon: float = 0.1, episode_limi
         actions = slide(problem, actions, random)
         if len(tables.starts) > 1:
             start = random.choice(tables.starts, n).astype(np.int64)
-        environments.step(tables, episode_limit, actions, s, u, start, first, t, over, reward, ends, cut, event)
+        environments.step(tables, episode_limit, actions, state, start, first, t, over, reward, ends, cut, event)
         live = u < tables.n_u
         np.add.at(count, (s[live], u[live]), 1)
     return count
