@@ -27,11 +27,7 @@ ALLOWED = {
 """Places that may ask, and why."""
 BEING_CONVERTED = {
     ("bench/studies/evidence.py", "GridMap"),
-    ("fastrm/env/named_problems.py", "GridMap"),
-    ("fastrm/env/named_problems.py", "TableWorld"),
-    ("fastrm/env/named_problems.py", "WaterProblem"),
     ("fastrm/env/named_problems.py", "WaterWorld"),
-    ("fastrm/env/vector.py", "GridMap"),
 }
 """FOR THE MOMENT: places that ask and are about to be written as rows. To be empty."""
 

@@ -74,7 +74,7 @@ def test_a_suite_on_water_world_has_findings_and_a_figure(near, tmp_path, capsys
         (["check", "water", "a-g"], "uses g; this world has balls of the colours a, b, c, d, e, f"),
         (["check", "water", "a", "--metric", "geodesic"], "metric, slip: are for maps"),
         (["check", "no.json", "a"], "no.json: cannot be read"),
-        (["check", "water", "a", "--size", "9"], "--size: is for maps"),
+        (["check", "water", "a", "--size", "9"], "--size is for maps"),
     ],
 )
 def test_bad_input_gets_one_line(arguments, message, capsys, tmp_path, monkeypatch):
