@@ -148,21 +148,21 @@ def task_reward(tables: Tables) -> Array:
 
 
 def check_gamma(gamma: float) -> None:
-    """Refuse a discount that is not above 0 and at most 1."""
+    """Raise ConfigError unless 0 < `gamma` <= 1."""
     check_number("gamma", gamma, 0, 1)
     if gamma == 0:
         raise ConfigError("gamma=0: must be above 0 and at most 1")
 
 
 def check_request(problem: TabularProblem, gamma: float, machine: int) -> None:
-    """Refuse what is not a problem, a discount, or the number of one of its machines."""
+    """Raise ConfigError unless these are a problem, a discount, and the number of one of its machines."""
     check_tabular(problem)
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
 
 
 def refuse_slip(problem: TabularProblem, what: str) -> None:
-    """Refuse a question about paths where no path is certain."""
+    """Raise ConfigError where moves slip: a question about paths needs certain moves."""
     if problem.slip:
         raise ConfigError(
             f"slip={problem.slip:g}: {what} is about certain paths; compile with slip=0, or ask fastrm.solve for "

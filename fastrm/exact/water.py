@@ -85,7 +85,7 @@ class Layers:
         return n_x * n_y * int(self.problem.tables.n_u) * 10
 
     def _check_memory(self, extra: int) -> None:
-        """Refuse what does not fit: two layers, and so many bytes beside them."""
+        """Raise ConfigError unless two layers and `extra` bytes fit in memory."""
         need, memory = 2 * self.nbytes(self.horizon) + extra, usable_memory()
         if need > memory:
             raise ConfigError(
@@ -190,7 +190,7 @@ class Layers:
 
 
 def _is_plain(problem: WaterProblem) -> bool:
-    """Say whether moves without a label keep every machine state and pay by the place they lead to alone."""
+    """Return whether moves without a label keep every machine state and pay by the place they lead to alone."""
     tables = problem.tables
     kinds = {int(kind) for kind, _, _ in tables.feature}
     return not problem.events.bounds and bool(tables.quiet[0]) and kinds <= {DISTANCE}

@@ -41,7 +41,7 @@ from fastrm.textfile import read_text
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
 BATCH_RUNS = 500
 WARM_RUNS = 3
-"""Runs that start with what others have learned are made so many at a time, as those others are kept meanwhile."""
+"""Runs that start with what others have learned are made this many at a time, since those others are kept meanwhile."""
 
 
 class Stopped(Exception):
@@ -88,7 +88,7 @@ def workers_that_fit(plan: Plan, workers: int) -> int:
 
 
 def peak_bytes(plan: Plan, workers: int) -> int:
-    """Return the bytes that runs will take at most when so many workers share this machine."""
+    """Return the most bytes that runs will take when `workers` share this machine."""
     size, runs = bytes_of_largest_run(plan), runs_per_batch(plan)
     busy = min(workers_that_fit(plan, workers), -(-plan.count // runs))
     at_once = max(1, min(runs, plan.seeds, room_for(workers) // size))

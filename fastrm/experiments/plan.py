@@ -180,7 +180,7 @@ _ENTRIES: dict[str, Callable[[str, object], None]] = {
 
 
 def _check_machines(table: dict[str, Any]) -> None:
-    """Insist on machines for every method, once for all maps or for each of them."""
+    """Raise ConfigError unless every method has machines, once for all maps or for each of them."""
     kinds = [Method.read(label).kind or "" for label in table["methods"]]
     for name, machines in table["tasks"]:
         for kind in [""] if "" in machines else kinds:
@@ -189,7 +189,7 @@ def _check_machines(table: dict[str, Any]) -> None:
 
 
 def _check_sweep(table: dict[str, Any]) -> None:
-    """Insist on pairs of a setting and its values; what settings take is checked where they are read."""
+    """Raise ConfigError unless these are pairs of a setting and its values; the values are checked where they are read."""
     sweep = table.get("sweep", [])
     if not isinstance(sweep, list) or not all(map(_is_swept, sweep)):
         raise ConfigError("sweep: must be a list of settings, each with its values")
@@ -199,7 +199,7 @@ def _check_sweep(table: dict[str, Any]) -> None:
 
 
 def _check_warm_start(table: dict[str, Any]) -> None:
-    """Insist on pairs of words; which words, and whether they lead in a circle, is checked where they are read."""
+    """Raise ConfigError unless these are pairs of words; what they name is checked where they are read."""
     pairs = table.get("warm_start", [])
     if not isinstance(pairs, list) or not all(
         isinstance(p, list) and len(p) == 2 and all(map(_is_name, p)) for p in pairs

@@ -7,7 +7,7 @@ be earned on the way makes up for that.
 
 Rewards as they are written: rationals from their expressions, where a float is not what was meant.
 
-What floats hold is printed as it was written, but for rewards that need arithmetic on other than whole numbers, such as
+What floats hold is printed as it was written, except for rewards that need arithmetic on other than whole numbers, such as
 0.1 * 3. These are evaluated again, in rationals, where somebody asks for them.
 
 A problem: one map crossed with one or more machines, and the facts about it that need no learning.

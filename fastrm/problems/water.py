@@ -323,7 +323,7 @@ class WaterProblem(Problem):
         return tuple(search_layers(self, machine) for machine in range(len(self.machines)))
 
     def check_searchable(self) -> None:
-        """Refuse a problem whose fewest steps cannot be found."""
+        """Raise ConfigError if the fewest steps of the problem cannot be found."""
         if self.delay and self.events.bounds:
             raise ConfigError(
                 "fewest steps: guards that read distances, which are never late, and labels that are, in profile "

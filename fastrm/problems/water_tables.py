@@ -205,7 +205,7 @@ class Programs:
         return self.known[reward]
 
     def check(self, reward: Expression, at: str) -> None:
-        """Refuse a reward that may not be finite."""
+        """Raise MachineError for a reward that may not be finite."""
         low, high = reward_bounds(reward, self.farthest, at)
         if not (math.isfinite(low) and math.isfinite(high)):
             raise MachineError(f"{at}the reward {write(reward)} may not be finite; make its numbers smaller")
