@@ -153,7 +153,7 @@ def _reachable(solution: TabularSolution) -> Array:
 
 
 def _can_go_on_for_ever(solution: TabularSolution, pairs: Array) -> bool:
-    """Return whether optimal actions can avoid every end, striking pairs whose every optimal action ends or leads out."""
+    """Return whether optimal actions can avoid every end; pairs whose every optimal action ends are struck out."""
     problem, n_u = solution.problem, solution.tables.n_u
     alive = set(pairs.tolist())
     size = -1

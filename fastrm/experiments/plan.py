@@ -189,7 +189,7 @@ def _check_machines(table: dict[str, Any]) -> None:
 
 
 def _check_sweep(table: dict[str, Any]) -> None:
-    """Raise ConfigError unless these are pairs of a setting and its values; the values are checked where they are read."""
+    """Raise ConfigError unless these are pairs of a setting and its values, which are checked where they are read."""
     sweep = table.get("sweep", [])
     if not isinstance(sweep, list) or not all(map(_is_swept, sweep)):
         raise ConfigError("sweep: must be a list of settings, each with its values")
@@ -536,9 +536,11 @@ class Plan:
     def problem(self, grid: int, task: int, method: int) -> Problem:
         """Compile the problem of a run; the last few are kept."""
         setup, _, text = self.grids[grid]
-        named = setup, self.source(task)
-        settings = self.profile, self.metric, self.slip, 0.9, self.start
-        return _problem(text, self.machines(grid, task, method), named, *settings)
+        machines, named = self.machines(grid, task, method), (setup, self.source(task))
+        found = _problem(text, machines, named, self.profile, self.metric, self.slip, 0.9, self.start)
+        if machines != self.machines(grid, task, 0):  # another kind of reward for the same task
+            found.borrow(lambda: self.problem(grid, task, 0))
+        return found
 
     def source(self, task: int) -> str:
         """Return how messages name a task: by the key and the entry of the experiment that it comes from."""

@@ -79,7 +79,7 @@ def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
 
 
 def leads_on(edge: Edge, machine: RewardMachine) -> bool:
-    """Return whether an edge may lead towards the end: one to a failure is to be avoided, one to itself leads nowhere."""
+    """Return whether an edge may lead towards success: it is neither a loop nor an edge to a failure."""
     return edge.target not in machine.failure and edge.target != edge.source
 
 

@@ -210,7 +210,7 @@ class GridTerrain(Terrain):
         return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
 
     def is_measurable(self, function: str, name: str) -> bool:
-        """Return whether the map has such objects and, where distances go around walls, ways to them from everywhere."""
+        """Return whether the map has such objects and, where distances go around walls, a path from every cell."""
         if self.metric == "geodesic":
             return self.reachable(name) and bool((self.distance(name) < FAR).all())
         return bool(self.objects(name))
