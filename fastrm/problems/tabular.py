@@ -5,9 +5,9 @@ the product of map and machine, so they lead around walls and past what must be 
 more, and in a failure, they count as the square of the longest path plus one: with rewards of minus the steps to go,
 nothing that can be earned on the way makes up for that. Potentials are made of them.
 
-Rewards exist as floats, for kernels, and *as written*, for exact answers: what a float holds is what was written, except
-where a reward needs arithmetic on other than whole numbers, such as 0.1 * 3. These are evaluated again, in rationals,
-when asked for.
+Rewards exist as floats, for kernels, and *as written*, for exact answers: what a float holds is what was written,
+except where a reward needs arithmetic on other than whole numbers, such as 0.1 * 3. These are evaluated again, in
+rationals, when asked for.
 """
 
 from __future__ import annotations
