@@ -2,7 +2,7 @@
 
 Where moves are certain, values are found by alternating sweeps of value iteration and then policy iteration; a
 deterministic policy is evaluated in closed form, its loops as geometric series. Two bounds enclose the optimum: the
-policy's value less its rounding, and the value plus the largest discounted sum of Bellman residuals that any path can
+policy's value minus its rounding, and the value plus the largest discounted sum of Bellman residuals that any path can
 collect. Both are relative to the size of the values along the way, so they hold up where gamma^length is far below
 machine precision.
 
@@ -10,8 +10,6 @@ Where moves slip, values are expectations. Sweeps go on until they hardly move; 
 v + B, where B is the largest discounted sum of residuals, rounding included, that play can collect.
 
 The value of a time-dependent policy that must explore, paid 1 / T for success at step T, is the ceiling of the score.
-
-Where policies lead: the pairs they visit, where they repeat, how they end.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
 """The work of one batch: some runs of a plan in, their columns out. A pure function, the same on any worker.
 
-Runs of a batch learn side by side, as many as its worker has memory for.
-
-Logs of every episode, in the published format, so that existing plotting scripts keep working.
-
+Runs of a batch learn side by side, as many as its worker has memory for. Logs of every episode are computed when they
+are wanted instead of being kept, in the published format, so that existing plotting scripts keep working:
 ``0.0.monitor.csv`` has a row per episode::
 
     # {"t_start": 1614835805.4, "env_id": "Office-single-v0"}
     r,l,t
     0.0,66,0.014107
-
-A run is a pure function of its plan, so its episodes are computed when they are wanted instead of being kept.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Methods: a learner on a kind of machine, as people name it.
+"""An experiment as data: maps x tasks x methods x settings x seeds.
 
-Sweeps: settings of the learners that have several values in one experiment, crossed with each other.
-
-Settings are taken in the order of `LearnerConfig`, whatever the order of a file; the last one changes fastest.
-
-Which maps x tasks x methods x seeds: an experiment as data.
+A *method* is a learner on a kind of machine, as people name it. A *sweep* gives a setting of the learners several
+values; swept settings are crossed with each other in the order of `LearnerConfig`, whatever the order of a file, and
+the last one changes fastest.
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
-"""Reading the text of a plan, which may come from a foreign file: everything in it has its type and range.
+"""What an experiment means: the text of every map and machine, and numbered runs.
 
-What a learner or a compiler checks itself, such as the text of a map, is left to it.
+A plan can be sent to another process or machine as one string. It may come from a foreign file, so everything in it is
+checked for type and range; what a learner or the compiler checks itself, such as the text of a map, is left to it. Runs
+are numbered ``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a
+combination of the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
 
-What a run is known by: a hash of what determines its numbers.
-
-That is the map, the machines, the learner's semantics, and the settings that this learner reads. What others read, and
-the version of fastrm, do not enter.
-
-The maps and the machines of an experiment, written out as text for its plan.
-
-What an experiment means: the text of every map and machine, and numbered runs.
-
-A plan can be sent to another process or machine as one string. Runs are numbered
-``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a combination of
-the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
+A run is identified by a hash of what determines its numbers: the map, the machines, the learner's semantics, and the
+settings that this learner reads. What other learners read, and the version of fastrm, do not enter.
 """
 
 from __future__ import annotations
