@@ -185,7 +185,7 @@ class LearnerConfig:
         return any(isinstance(getattr(self, name), str) for name in RATES)
 
     def count_ticks(self, steps: int) -> int:
-        """Return how many rows the log of a run of so many steps has.
+        """Return how many rows the log of a run of `steps` has.
 
         >>> LearnerConfig(tick=1000).count_ticks(20_500), LearnerConfig(tick="log").count_ticks(20_500)
         (20, 6)
@@ -216,7 +216,7 @@ def log_ticks(steps: int) -> list[int]:
 
 
 def _check_tick(tick: object) -> None:
-    """Refuse what is neither a whole number of steps nor the word for logarithmic ticks."""
+    """Raise ConfigError unless `tick` is a whole number of steps or ``log``."""
     if not isinstance(tick, str):
         check_whole("tick", tick, 1, 2**62)
     elif tick != "log":

@@ -11,8 +11,8 @@ import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, wraps
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -70,24 +70,31 @@ def _ulimits() -> Iterator[int]:
             yield limit
 
 
-def _group_settings(controller: str, *names: str) -> Iterator[list[str]]:
-    """Yield the words in some files of our control groups, and of all groups that they are in."""
-    for folder in _group_folders(controller):
+def _group_settings(controller: str, *names: str) -> Sequence[list[str]]:
+    """Return the words in some files of our control groups, and of all groups that they are in; read once."""
+    return _read_groups(_GROUPS, _MEMBERSHIP, controller, names)
+
+
+@lru_cache(maxsize=16)
+def _read_groups(groups: Path, membership: Path, controller: str, names: tuple[str, ...]) -> Sequence[list[str]]:
+    found = []
+    for folder in _group_folders(groups, membership, controller):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             words = [word for name in names for word in (folder / name).read_text().split()]
             if len(words) == (2 if controller == "cpu" else 1):
-                yield words
+                found.append(words)
+    return found
 
 
-def _group_folders(controller: str) -> Iterator[Path]:
+def _group_folders(groups: Path, membership: Path, controller: str) -> Iterator[Path]:
     """Yield the folders of our control groups, from the innermost to the root; a container sees only its own."""
     lines: list[str] = []
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        lines = _MEMBERSHIP.read_text().splitlines()
+        lines = membership.read_text().splitlines()
     for line in lines:
         number, controllers, path = (*line.split(":", 2), "", "")[:3]
         if number == "0" or controller in controllers.split(","):
-            root = _GROUPS if number == "0" else _GROUPS / controller
+            root = groups if number == "0" else groups / controller
             inside = PurePosixPath(path.lstrip("/"))
             yield from (root / group for group in (inside, *inside.parents) if ".." not in group.parts)
 

@@ -25,15 +25,6 @@ ALLOWED = {
     ("fastrm/experiments/replaying.py", "tabular"): "how files spell the semantics of a learner on a kind",
 }
 """Places that may ask, and why."""
-BEING_CONVERTED = {
-    ("bench/studies/evidence.py", "GridMap"),
-    ("fastrm/env/named_problems.py", "GridMap"),
-    ("fastrm/env/named_problems.py", "TableWorld"),
-    ("fastrm/env/named_problems.py", "WaterProblem"),
-    ("fastrm/env/named_problems.py", "WaterWorld"),
-    ("fastrm/env/vector.py", "GridMap"),
-}
-"""FOR THE MOMENT: places that ask and are about to be written as rows. To be empty."""
 
 
 def names_in(node):
@@ -84,7 +75,7 @@ def test_no_consumer_asks_for_a_kind():
     new = [
         f"{where}:{lines[0]} asks for {name}"
         for (where, name), lines in asked().items()
-        if (where, name) not in ALLOWED.keys() | BEING_CONVERTED
+        if (where, name) not in ALLOWED
     ]
     assert not new, "\n".join([*new, "enter a row with fastrm.dispatch.add_row, or declare it in fastrm.Problem"])
 

@@ -23,7 +23,7 @@ from fastrm.plots import check_is_plain
 from fastrm.problems import TabularProblem, check_tabular, compile
 from fastrm.results import Results, area, band, censored_percentile
 from fastrm.schedules import final
-from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, read_world
+from fastrm.worlds import APPENDIX_NEAREST, APPENDIX_SHORTEST, GridMap, kind_of_text, read_world
 
 T = TypeVar("T")
 Facts = dict[Plan, dict[Any, Any]]
@@ -75,8 +75,8 @@ class Evidence:
 
     def _setup(self, grid: int) -> str:
         """Return the objects of a map as a setup, or that it has the distances of the paper's appendix."""
-        world = read_world(self.plan.grids[grid][2])
-        objects = world.objects if isinstance(world, GridMap) else {}
+        text = self.plan.grids[grid][2]
+        objects = GridMap.parse(text).objects if kind_of_text(text) == "map" else {}
         setup = "".join(f"{len(cells)}{letter}" for letter, cells in objects.items())
         if setup != TWO:
             return setup

@@ -52,7 +52,7 @@ class WaterRecord:
     settled: float
     """Median steps of the last 1000 of every run that were paid, NaN where none was."""
     fell_off: float
-    """Share of the episodes paid that were shorter than any completion: at least so many fell off."""
+    """Share of the episodes paid that were shorter than any completion: at least this share fell off."""
     fewest_paid: int
     """Fewest steps to be paid, from any velocity."""
     fewest_completed: int

@@ -11,7 +11,7 @@ from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
 from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, compile
-from fastrm.worlds import WaterWorld, find_grid, split_world
+from fastrm.worlds import WaterWorld, check_water, find_grid, split_world
 
 GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
 COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma", "start")
@@ -60,14 +60,12 @@ def _find_water(settings: dict[str, Any]) -> WaterWorld:
         return WaterWorld.generate(settings.get("world_seed", 0), velocity)
     if settings.get("world_seed") is not None:
         raise ConfigError("world_seed goes with a generated world, not with one that is given; leave it out")
-    if isinstance(world, WaterWorld):
-        if "velocity" in settings:
-            raise ConfigError("velocity goes with a world given by file or seed, not with an object; leave it out")
-        return world
-    if not isinstance(world, str | Path):
-        raise ConfigError(f"world={shown(world)}: must be a WaterWorld, or a file such as worlds.json:M3")
-    path, name = split_world(world)
-    return WaterWorld.load(path, name or None, velocity)
+    if isinstance(world, str | Path):
+        path, name = split_world(world)
+        return WaterWorld.load(path, name or None, velocity)
+    if "velocity" in settings:
+        raise ConfigError("velocity goes with a world given by file or seed, not with an object; leave it out")
+    return check_water(world)
 
 
 def _find_machines(settings: dict[str, Any]) -> list[RewardMachine]:

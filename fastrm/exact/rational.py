@@ -1,11 +1,8 @@
 """Exact arithmetic where floating point cannot tell two returns apart.
 
-Numbers are taken as they are written: a discount of 0.9 is 9/10, a reward of 0.1 * 3 is 3/10.
-
-Actions whose values floating point cannot tell apart: which of them are optimal, exactly.
-
-Where success alone pays, an action is optimal if and only if it begins a shortest path. Elsewhere candidates are
-settled by policy iteration in rational arithmetic, the rewards taken as written, where play can lead from the start.
+Numbers are taken as they are written: a discount of 0.9 is 9/10, a reward of 0.1 * 3 is 3/10. Where success alone pays,
+an action is optimal if and only if it begins a shortest path. Elsewhere actions whose values floats cannot tell apart
+are settled by policy iteration in rationals, where play can lead from the start.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Where moves are certain, values are found by alternating sweeps of value iteration and then policy iteration; a
 deterministic policy is evaluated in closed form, its loops as geometric series. Two bounds enclose the optimum: the
-policy's value less its rounding, and the value plus the largest discounted sum of Bellman residuals that any path can
+policy's value minus its rounding, and the value plus the largest discounted sum of Bellman residuals that any path can
 collect. Both are relative to the size of the values along the way, so they hold up where gamma^length is far below
 machine precision.
 
@@ -10,8 +10,6 @@ Where moves slip, values are expectations. Sweeps go on until they hardly move; 
 v + B, where B is the largest discounted sum of residuals, rounding included, that play can collect.
 
 The value of a time-dependent policy that must explore, paid 1 / T for success at step T, is the ceiling of the score.
-
-Where policies lead: the pairs they visit, where they repeat, how they end.
 """
 
 from __future__ import annotations
@@ -148,21 +146,21 @@ def task_reward(tables: Tables) -> Array:
 
 
 def check_gamma(gamma: float) -> None:
-    """Refuse a discount that is not above 0 and at most 1."""
+    """Raise ConfigError unless 0 < `gamma` <= 1."""
     check_number("gamma", gamma, 0, 1)
     if gamma == 0:
         raise ConfigError("gamma=0: must be above 0 and at most 1")
 
 
 def check_request(problem: TabularProblem, gamma: float, machine: int) -> None:
-    """Refuse what is not a problem, a discount, or the number of one of its machines."""
+    """Raise ConfigError unless these are a problem, a discount, and the number of one of its machines."""
     check_tabular(problem)
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
 
 
 def refuse_slip(problem: TabularProblem, what: str) -> None:
-    """Refuse a question about paths where no path is certain."""
+    """Raise ConfigError where moves slip: a question about paths needs certain moves."""
     if problem.slip:
         raise ConfigError(
             f"slip={problem.slip:g}: {what} is about certain paths; compile with slip=0, or ask fastrm.solve for "

@@ -134,7 +134,7 @@ def _from_worst_start(solution: TabularSolution, remaining: Array) -> TabularSol
 
 
 def _leaves_shortest_paths(solution: TabularSolution) -> bool:
-    """Say whether some optimal action, wherever optimal actions can lead, begins no shortest path."""
+    """Return whether some optimal action, wherever optimal actions can lead, begins no shortest path."""
     return bool((solution.optimal & ~_direct(solution)).reshape(-1)[_reachable(solution)].any())
 
 
@@ -153,7 +153,7 @@ def _reachable(solution: TabularSolution) -> Array:
 
 
 def _can_go_on_for_ever(solution: TabularSolution, pairs: Array) -> bool:
-    """Say whether optimal actions can avoid every end, striking pairs whose every optimal action ends or leads out."""
+    """Return whether optimal actions can avoid every end; pairs whose every optimal action ends are struck out."""
     problem, n_u = solution.problem, solution.tables.n_u
     alive = set(pairs.tolist())
     size = -1

@@ -1,13 +1,11 @@
-"""Values on Water world by dynamic programming backward in time, in bounded memory.
+"""The optimum on Water world by dynamic programming backward in time, in bounded memory.
+
+Values are exact up to rounding: the world is deterministic and an episode ends after 600 moves. Most optimal paths end
+long before, so time is first cut off soon after the fewest steps, everything beyond being worth as much as it can be at
+most. If the best path ends before the cut even so, it is optimal; otherwise all 600 layers are worked out.
 
 Only two layers of time are kept. A path is found by halving: the values in the middle of a stretch of time tell where
 the best path goes in its first half, and so on, until all layers of a stretch fit into the memory set aside for them.
-
-The optimum on Water world: its value, its path, and whether it takes the fewest steps.
-
-Values are exact up to rounding: the world is deterministic and an episode ends after 600 moves. Most optimal paths end
-long before. So time is first cut off soon after the fewest steps, everything beyond being worth as much as it can be at
-most; if the best path ends before the cut even so, it is optimal. Otherwise all 600 layers are worked out.
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ class Layers:
         return n_x * n_y * int(self.problem.tables.n_u) * 10
 
     def _check_memory(self, extra: int) -> None:
-        """Refuse what does not fit: two layers, and so many bytes beside them."""
+        """Raise ConfigError unless two layers and `extra` bytes fit in memory."""
         need, memory = 2 * self.nbytes(self.horizon) + extra, usable_memory()
         if need > memory:
             raise ConfigError(
@@ -190,7 +188,7 @@ class Layers:
 
 
 def _is_plain(problem: WaterProblem) -> bool:
-    """Say whether moves without a label keep every machine state and pay by the place they lead to alone."""
+    """Return whether moves without a label keep every machine state and pay by the place they lead to alone."""
     tables = problem.tables
     kinds = {int(kind) for kind, _, _ in tables.feature}
     return not problem.events.bounds and bool(tables.quiet[0]) and kinds <= {DISTANCE}

@@ -1,16 +1,12 @@
 """The work of one batch: some runs of a plan in, their columns out. A pure function, the same on any worker.
 
-Runs of a batch learn side by side, as many as its worker has memory for.
-
-Logs of every episode, in the published format, so that existing plotting scripts keep working.
-
+Runs of a batch learn side by side, as many as its worker has memory for. Logs of every episode are computed when they
+are wanted instead of being kept, in the published format, so that existing plotting scripts keep working:
 ``0.0.monitor.csv`` has a row per episode::
 
     # {"t_start": 1614835805.4, "env_id": "Office-single-v0"}
     r,l,t
     0.0,66,0.014107
-
-A run is a pure function of its plan, so its episodes are computed when they are wanted instead of being kept.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ from fastrm.textfile import read_text
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
 BATCH_RUNS = 500
 WARM_RUNS = 3
-"""Runs that start with what others have learned are made so many at a time, as those others are kept meanwhile."""
+"""Runs that start with what others have learned are made this many at a time, since those others are kept meanwhile."""
 
 
 class Stopped(Exception):
@@ -88,7 +84,7 @@ def workers_that_fit(plan: Plan, workers: int) -> int:
 
 
 def peak_bytes(plan: Plan, workers: int) -> int:
-    """Return the bytes that runs will take at most when so many workers share this machine."""
+    """Return the most bytes that runs will take when `workers` share this machine."""
     size, runs = bytes_of_largest_run(plan), runs_per_batch(plan)
     busy = min(workers_that_fit(plan, workers), -(-plan.count // runs))
     at_once = max(1, min(runs, plan.seeds, room_for(workers) // size))

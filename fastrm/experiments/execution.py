@@ -349,7 +349,7 @@ def write_episodes(plan: Plan, runs: Sequence[int], folder: Path, *, workers: in
 def _check_arguments(
     experiment: object, out: object, scheduler: object, shard: object, fresh: object, report: object, disk: object
 ) -> None:
-    """Refuse arguments of the wrong type, in one line each."""
+    """Raise ConfigError for an argument of the wrong type."""
     if not isinstance(experiment, str | Path | Experiment | Plan):
         raise ConfigError(f"experiment={experiment!r:.60}: must be a suite's name, a TOML file, or an Experiment")
     _check_path("out", out)
@@ -372,7 +372,7 @@ def _check_arguments(
 
 
 def _check_path(name: str, value: object) -> None:
-    """Refuse what is not the name of a file."""
+    """Raise ConfigError unless `value` names a file."""
     try:
         check_path(value, ConfigError)
     except ConfigError as problem:

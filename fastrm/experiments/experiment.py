@@ -1,10 +1,8 @@
-"""Methods: a learner on a kind of machine, as people name it.
+"""An experiment as data: maps x tasks x methods x settings x seeds.
 
-Sweeps: settings of the learners that have several values in one experiment, crossed with each other.
-
-Settings are taken in the order of `LearnerConfig`, whatever the order of a file; the last one changes fastest.
-
-Which maps x tasks x methods x seeds: an experiment as data.
+A *method* is a learner on a kind of machine, as people name it. A *sweep* gives a setting of the learners several
+values; swept settings are crossed with each other in the order of `LearnerConfig`, whatever the order of a file, and
+the last one changes fastest.
 """
 
 from __future__ import annotations
@@ -141,7 +139,7 @@ def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, 
 
 
 def check_kind(method: Method) -> None:
-    """Refuse a method whose learner cannot learn its kind of reward, or from shaped rewards."""
+    """Raise ConfigError if the learner of a method cannot learn its kind of reward, or from shaped rewards."""
     kinds = getattr(registry.find(method.algo), "kinds", None)
     if kinds is None:
         return
@@ -155,7 +153,7 @@ def check_kind(method: Method) -> None:
 
 
 def check_warm_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Refuse warm starts between learners that keep other kinds of values."""
+    """Raise ConfigError for warm starts between learners that keep different kinds of values."""
     for label, source in pairs:
         one, two = (registry.find(Method.read(name).algo) for name in (label, source))
         if one.name != two.name and not (one.per_state and two.per_state):
@@ -168,7 +166,7 @@ def check_warm_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def check_learner(algo: str, source: str) -> None:
-    """Insist that a learner of a result file is known here."""
+    """Raise ConfigError unless a learner of a result file is known here."""
     if algo not in registry.names():
         raise ConfigError(
             f"{printable(source)}: learner {shown(algo)} is not known here; name its file with --learner FILE, or make "
@@ -228,7 +226,7 @@ def read_learner(given: object) -> tuple[LearnerConfig, Sweep]:
 
 
 def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | None, kinds: Collection[str]) -> None:
-    """Refuse a setting that no method reads: all its values would give the same runs."""
+    """Raise ConfigError for a setting that no method reads: all its values would give the same runs."""
     for name, _ in sweep:
         readers = [
             method
@@ -281,7 +279,7 @@ def stored_column(sweep: Sweep, name: str, variants: Array) -> Array:
 
 
 def check_start(start: object) -> None:
-    """Refuse starts that not every map has: only "anywhere" is one."""
+    """Raise ConfigError for a start that not every map has; only "anywhere" is one."""
     if start is not None and not (isinstance(start, str) and start == ANYWHERE):
         raise ConfigError(
             f"start={shown(start)}: must be {ANYWHERE!r}; without it episodes begin in the cells that the maps mark"
@@ -523,7 +521,7 @@ def critical_factor(reward: float | str) -> float | None:
 
 
 def _check_name(name: object) -> None:
-    """Refuse a name that result files cannot be called by."""
+    """Raise ConfigError for a name that a result file cannot have."""
     if not isinstance(name, str) or not name or not is_plain(name) or name != name.strip():
         raise ConfigError(f"name={shown(name)}: must be a word of printable characters")
     if "/" in name or "\\" in name or name in (".", ".."):
@@ -533,7 +531,7 @@ def _check_name(name: object) -> None:
 
 
 def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
-    """Refuse more maps than can be written out, before any is made: a plan holds the text of each."""
+    """Raise ConfigError, before any map is made, for more than a plan can hold as text."""
     total = 0
     for setup in setups:
         fenced = parse_recipe(setup).layout != "open"
@@ -546,7 +544,7 @@ def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
 
 
 def _check_file(experiment: Experiment) -> None:
-    """Refuse what no result file could hold: better now than after a day."""
+    """Raise ConfigError for more than a result file can hold: better now than after a day."""
     runs, ticks = experiment.runs, experiment.first_learner.count_ticks(experiment.steps)
     named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
     names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
@@ -571,7 +569,7 @@ def _check_strings(name: str, value: object) -> None:
 
 
 def _check_spelling(name: str, meant: Sequence[object], written: tuple[str, ...]) -> None:
-    """Refuse two spellings of the same thing, which would be run twice."""
+    """Raise ConfigError for two spellings of the same thing, which would be run twice."""
     for k, item in enumerate(meant):
         if item in meant[:k]:
             one, two = shown(written[meant.index(item)]), shown(written[k])

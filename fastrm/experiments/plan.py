@@ -1,19 +1,12 @@
-"""Reading the text of a plan, which may come from a foreign file: everything in it has its type and range.
+"""What an experiment means: the text of every map and machine, and numbered runs.
 
-What a learner or a compiler checks itself, such as the text of a map, is left to it.
+A plan can be sent to another process or machine as one string. It may come from a foreign file, so everything in it is
+checked for type and range; what a learner or the compiler checks itself, such as the text of a map, is left to it. Runs
+are numbered ``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a
+combination of the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
 
-What a run is known by: a hash of what determines its numbers.
-
-That is the map, the machines, the learner's semantics, and the settings that this learner reads. What others read, and
-the version of fastrm, do not enter.
-
-The maps and the machines of an experiment, written out as text for its plan.
-
-What an experiment means: the text of every map and machine, and numbered runs.
-
-A plan can be sent to another process or machine as one string. Runs are numbered
-``(((grid * tasks + task) * methods + method) * variants + variant) * seeds + seed``, a variant being a combination of
-the values of swept settings; `Plan.shape` and `Plan.place` alone know that.
+A run is identified by a hash of what determines its numbers: the map, the machines, the learner's semantics, and the
+settings that this learner reads. What other learners read, and the version of fastrm, do not enter.
 """
 
 from __future__ import annotations
@@ -180,7 +173,7 @@ _ENTRIES: dict[str, Callable[[str, object], None]] = {
 
 
 def _check_machines(table: dict[str, Any]) -> None:
-    """Insist on machines for every method, once for all maps or for each of them."""
+    """Raise ConfigError unless every method has machines, once for all maps or for each of them."""
     kinds = [Method.read(label).kind or "" for label in table["methods"]]
     for name, machines in table["tasks"]:
         for kind in [""] if "" in machines else kinds:
@@ -189,7 +182,7 @@ def _check_machines(table: dict[str, Any]) -> None:
 
 
 def _check_sweep(table: dict[str, Any]) -> None:
-    """Insist on pairs of a setting and its values; what settings take is checked where they are read."""
+    """Raise ConfigError unless these are pairs of a setting and its values, which are checked where they are read."""
     sweep = table.get("sweep", [])
     if not isinstance(sweep, list) or not all(map(_is_swept, sweep)):
         raise ConfigError("sweep: must be a list of settings, each with its values")
@@ -199,7 +192,7 @@ def _check_sweep(table: dict[str, Any]) -> None:
 
 
 def _check_warm_start(table: dict[str, Any]) -> None:
-    """Insist on pairs of words; which words, and whether they lead in a circle, is checked where they are read."""
+    """Raise ConfigError unless these are pairs of words; what they name is checked where they are read."""
     pairs = table.get("warm_start", [])
     if not isinstance(pairs, list) or not all(
         isinstance(p, list) and len(p) == 2 and all(map(_is_name, p)) for p in pairs
@@ -536,9 +529,11 @@ class Plan:
     def problem(self, grid: int, task: int, method: int) -> Problem:
         """Compile the problem of a run; the last few are kept."""
         setup, _, text = self.grids[grid]
-        named = setup, self.source(task)
-        settings = self.profile, self.metric, self.slip, 0.9, self.start
-        return _problem(text, self.machines(grid, task, method), named, *settings)
+        machines, named = self.machines(grid, task, method), (setup, self.source(task))
+        found = _problem(text, machines, named, self.profile, self.metric, self.slip, 0.9, self.start)
+        if machines != self.machines(grid, task, 0):  # another kind of reward for the same task
+            found.borrow(lambda: self.problem(grid, task, 0))
+        return found
 
     def source(self, task: int) -> str:
         """Return how messages name a task: by the key and the entry of the experiment that it comes from."""

@@ -105,7 +105,7 @@ def _by_rank(results: Results, rank: str) -> int:
 
 
 def _check_learner(results: Results, row: int) -> None:
-    """Insist that the learner of a run is known, and does what it did then."""
+    """Raise an error unless the learner of a run is known and does what it did then."""
     algo = str(results["algo"][row])
     check_learner(algo, _place(results, row))
     kind = results.plan.kinds[results.plan.coordinates(_number(results, row)).grid]

@@ -245,7 +245,7 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
 
 
 def _refuse_lists(table: dict[str, Any]) -> None:
-    """Refuse several values of what takes one, saying what can have several."""
+    """Raise ConfigError for several values of a key that takes one."""
     for field in fields(Experiment):
         takes_several = str(field.type).startswith("tuple") or field.name in (
             "learner",

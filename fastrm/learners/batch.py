@@ -72,7 +72,7 @@ def tabulate_tasks(first_u: Array, own_score: Sequence[bool] | Array, units: Seq
 
 
 def blank_log(config: LearnerConfig, steps: int, machines: int, runs: int, room: int) -> Log:
-    """Return logs of so many runs, with room for so many episodes each."""
+    """Return logs of `runs` runs, with room for `room` episodes each."""
     ticks = config.count_ticks(steps)
     window = config.window or (100 if machines == 1 else 1000)
     return Log(

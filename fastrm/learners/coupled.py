@@ -113,7 +113,7 @@ def check_cells(what: str, cells: object, n_k: int, n_s: int) -> None:
 
 
 def is_planned(agenda: Agenda, config: LearnerConfig) -> bool:
-    """Say whether all orders are weighed.
+    """Return whether all orders are weighed.
 
     Raises
     ------

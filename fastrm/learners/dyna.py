@@ -2,7 +2,7 @@
 
 After QRM's update of a step, ``planning`` times: draw one of all moves (s, u, a) made so far, each as likely, and
 update its value by QRM's rule with the cell, the machine state and the reward that this move has in the problem. A move
-that may slip slips anew. No step limit cuts such a move off. With ``planning`` 0 this is QRM to the bit. Laid out
+that may slip slips again. No step limit cuts such a move off. With ``planning`` 0 this is QRM to the bit. Laid out
 as QRM's table.
 """
 

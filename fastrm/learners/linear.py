@@ -190,7 +190,7 @@ class Linear:
         own.runs[i][: values.q.size] = values.q.reshape(-1)
 
     def follow(self, problem: Any, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
-        """Refuse: states of Water world have no numbers; `roll_out` follows the greedy policy."""
+        """Raise ConfigError: states of Water world have no numbers; `roll_out` follows the greedy policy."""
         raise unsupported(problem)
 
 

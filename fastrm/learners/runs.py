@@ -218,7 +218,7 @@ class Run:
 
 
 def acts_by_state(algo: str) -> bool:
-    """Say whether what a learner does depends on cell and machine state alone, or on the option that is best there.
+    """Return whether what a learner does depends on cell and machine state alone, or on the option that is best there.
 
     >>> [acts_by_state(name) for name in ("crm", "hrm", "coupled")]
     [True, True, False]
@@ -227,7 +227,7 @@ def acts_by_state(algo: str) -> bool:
 
 
 def check_acts_by_state(algo: str) -> None:
-    """Refuse a learner that tells no action for a cell and a machine state."""
+    """Raise ConfigError unless a learner chooses actions by cell and machine state."""
     if not acts_by_state(algo):
         raise ConfigError(
             f"{algo} keeps no values per machine state, so it tells no move for one; take another learner, such as crm"

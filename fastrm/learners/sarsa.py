@@ -5,7 +5,7 @@ After every step from (s, u) by a to (s', u') that paid r, the next action a' is
     Q(s, u, a) <- Q(s, u, a) + alpha (r + gamma Q(s', u', a') - Q(s, u, a))
 
 with Q = 0 in every terminal. The next step takes a'. It is chosen before the update. At the step limit an a' is drawn
-for the target alone where the profile bootstraps there; the next episode chooses anew. Laid out as QRM's table.
+for the target alone where the profile bootstraps there; the next episode chooses again. Laid out as QRM's table.
 """
 
 from __future__ import annotations

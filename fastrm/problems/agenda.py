@@ -80,7 +80,7 @@ class AgendaProblem(CellProblem):
         )
 
     def episode(self, task: int = 0, start: int | None = None) -> Episode:
-        """Refuse: an episode needs the machine's states."""
+        """Raise ConfigError: an episode needs the machine's states."""
         raise unsupported(self)
 
     def __repr__(self) -> str:

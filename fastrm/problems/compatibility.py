@@ -35,7 +35,7 @@ def _leaves_of(edge: Edge) -> Iterable[Leaf]:
 
 
 def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
-    """Refuse distances to object types that the map does not have, or that no way leads to."""
+    """Raise MachineError for distances to objects that the map does not have, or that no path leads to."""
     for machine in machines:
         for edge in machine.edges:
             for leaf in _leaves_of(edge):
@@ -47,7 +47,7 @@ def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> Non
 
 
 def _measurable(leaf: Feature, terrain: Terrain) -> bool:
-    """Say whether a feature has a value in every cell."""
+    """Return whether a feature has a value in every cell."""
     return not FEATURES[leaf.function].takes_object or terrain.is_measurable(leaf.function, leaf.name)
 
 
@@ -62,7 +62,7 @@ def _missing(machine: RewardMachine, terrain: Terrain) -> Iterable[tuple[Edge, s
 
 
 def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
-    """Say why no path on this map completes the task."""
+    """Return why no path on this map completes the task."""
     if walled_in := terrain.why_walled_in():
         return f"{terrain.source}: {walled_in}"
     missing = list(_missing(machine, terrain))
@@ -79,7 +79,7 @@ def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
 
 
 def leads_on(edge: Edge, machine: RewardMachine) -> bool:
-    """Say whether an edge may lead towards the end: one to a failure is to be avoided, one to itself leads nowhere."""
+    """Return whether an edge may lead towards success: it is neither a loop nor an edge to a failure."""
     return edge.target not in machine.failure and edge.target != edge.source
 
 

@@ -8,6 +8,7 @@ order with more machine states than can be listed). Consumers use what is declar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar
 
@@ -79,6 +80,10 @@ class Problem(ABC):
     def longest_episode(self) -> int:
         """The largest episode limit that learners may be given."""
         return 2**62
+
+    def borrow(self, lender: Callable[[], Problem]) -> None:
+        """Take what does not depend on rewards, if it is costly, from a problem of the same world and task."""
+        return
 
     def at(self, gamma: float) -> Problem:
         """Return the problem with potentials, if any, paid at this discount."""

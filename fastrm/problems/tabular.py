@@ -1,16 +1,13 @@
-"""Steps to go: the fewest steps from every cell and machine state to a success, whatever a machine pays.
+"""A map or a table crossed with machines, as look-up tables, and the facts about it that need no learning.
 
-They are found on the product of map and machine, so they lead through all that is left of a task, around walls and past
-what must be avoided, and they do not depend on how distances are measured. Where nothing can succeed any more, and in a
-failure, they count as the square of the longest way plus one: with rewards of minus the steps to go, nothing that can
-be earned on the way makes up for that.
+*Steps to go* are the fewest steps from a cell and machine state to a success, whatever the machine pays: a search on
+the product of map and machine, so they lead around walls and past what must be avoided. Where nothing can succeed any
+more, and in a failure, they count as the square of the longest path plus one: with rewards of minus the steps to go,
+nothing that can be earned on the way makes up for that. Potentials are made of them.
 
-Rewards as they are written: rationals from their expressions, where a float is not what was meant.
-
-What floats hold is printed as it was written, but for rewards that need arithmetic on other than whole numbers, such as
-0.1 * 3. These are evaluated again, in rationals, where somebody asks for them.
-
-A problem: one map crossed with one or more machines, and the facts about it that need no learning.
+Rewards exist as floats, for kernels, and *as written*, for exact answers: what a float holds is what was written,
+except where a reward needs arithmetic on other than whole numbers, such as 0.1 * 3. These are evaluated again, in
+rationals, when asked for.
 """
 
 from __future__ import annotations

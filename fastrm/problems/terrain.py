@@ -82,11 +82,11 @@ class Terrain(ABC):
 
     @abstractmethod
     def offers(self, name: str) -> str:
-        """Say what there is instead of a proposition that cannot hold."""
+        """Return what there is instead of a proposition that cannot hold."""
 
     @abstractmethod
     def is_measurable(self, function: str, name: str) -> bool:
-        """Say whether there is such a feature, and a number for it in every cell."""
+        """Return whether there is such a feature, and a number for it in every cell."""
 
     @abstractmethod
     def distance(self, name: str) -> Array:
@@ -97,7 +97,7 @@ class Terrain(ABC):
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
 
     def why_walled_in(self) -> str:
-        """Say that the start leads nowhere; nothing where it does not."""
+        """Return that the start leads nowhere; empty where it leads somewhere."""
         return ""
 
     def closer(self, name: str) -> Array:
@@ -112,7 +112,7 @@ class Terrain(ABC):
         return marks
 
     def reachable(self, name: str) -> bool:
-        """Say whether some move can make a proposition true."""
+        """Return whether some move can make a proposition true."""
         return bool(self.holds(name).any())
 
     @abstractmethod
@@ -189,7 +189,7 @@ class GridTerrain(Terrain):
         return (tile,) if is_object(tile) else ()
 
     def offers(self, name: str) -> str:
-        """Say what there is instead of objects that cannot be reached."""
+        """Return what there is instead of objects that cannot be reached."""
         objects = self.grid.objects
         if self.objects(name):
             return (
@@ -201,7 +201,7 @@ class GridTerrain(Terrain):
         return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
 
     def why_walled_in(self) -> str:
-        """Say that walls or fences around the start leave no object within reach; nothing where they do not."""
+        """Return that walls or fences leave no object within reach of the start; empty where they do not."""
         if not self.grid.objects or any(map(self.reachable, self.grid.objects)):
             return ""
         count = len(self.cells)
@@ -210,7 +210,7 @@ class GridTerrain(Terrain):
         return f"the start cell, row {row}, column {column}, is walled in: {reach}; open a way in the map"
 
     def is_measurable(self, function: str, name: str) -> bool:
-        """Say whether the map has such objects and, where distances go around walls, ways to them from everywhere."""
+        """Return whether the map has such objects and, where distances go around walls, a path from every cell."""
         if self.metric == "geodesic":
             return self.reachable(name) and bool((self.distance(name) < FAR).all())
         return bool(self.objects(name))
@@ -303,12 +303,12 @@ class TableTerrain(Terrain):
         return tuple(name for name, held in marks.items() if (held[there] if held.ndim == 1 else held[s, a]))
 
     def offers(self, name: str) -> str:
-        """Say what there is instead of a label."""
+        """Return what there is instead of a label."""
         labels = self.propositions
         return f"this world offers {', '.join(labels) or 'no labels'}{did_you_mean(name, labels)}"
 
     def is_measurable(self, function: str, name: str) -> bool:
-        """Say whether there is such a feature or label."""
+        """Return whether there is such a feature or label."""
         return name in self.table.features or name in self.table.marks
 
     def distance(self, name: str) -> Array:
@@ -327,7 +327,7 @@ class TableTerrain(Terrain):
         return self.mark_closer(self._steps_until(cell, 0) for cell in np.argwhere(marks))
 
     def _steps_until(self, frontier: Array, steps: int) -> Array:
-        """Return the fewest steps from every cell, so many from those of `frontier`.
+        """Return the fewest steps from every cell, `steps` from those of `frontier`.
 
         Where no way leads, which on a map cannot be, they count as the number of cells, more than any way has.
         """

@@ -9,7 +9,7 @@ first half must lead, and so on.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -307,7 +307,7 @@ class WaterProblem(Problem):
         """Fewest steps to an end that pays more than 0, which in profile ``icarte2022`` may be a fall; 0 for none."""
         return tuple(
             found.pays or (search_paid(self, machine) if self._may_pay(machine) else 0)
-            for machine, found in enumerate(self.reached)
+            for machine, found in enumerate(self._search())
         )
 
     def _may_pay(self, machine: int) -> bool:
@@ -319,11 +319,19 @@ class WaterProblem(Problem):
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
         """What a search in layers of time found for each machine."""
+        lender = self.__dict__.get("_lender")
+        return self._search() if lender is None else lender().reached
+
+    def _search(self) -> tuple[Reached, ...]:
         self.check_searchable()
         return tuple(search_layers(self, machine) for machine in range(len(self.machines)))
 
+    def borrow(self, lender: Callable[[], Problem]) -> None:
+        """Take the fewest steps from a problem of the same world and task: rewards do not change them."""
+        self.__dict__["_lender"] = lender
+
     def check_searchable(self) -> None:
-        """Refuse a problem whose fewest steps cannot be found."""
+        """Raise ConfigError if the fewest steps of the problem cannot be found."""
         if self.delay and self.events.bounds:
             raise ConfigError(
                 "fewest steps: guards that read distances, which are never late, and labels that are, in profile "

@@ -1,16 +1,12 @@
-"""A water world as look-up tables: the states of each axis of the agent, and the balls at every time.
+"""A water world and machines on it as look-up tables.
 
-Both axes move alike, and independently: (position, velocity) -> pushed or not -> (position, velocity). From one start
-only some 2 500 such pairs can be reached, as exact floats. They are numbered in the order in which they are first
-reached, so that after t moves the agent is at one of the first `within[t]`.
+Both axes of the agent move alike and independently: (position, velocity) -> pushed or not -> (position, velocity). From
+one start only some 2 500 such pairs can be reached, as exact floats. They are numbered in the order in which they are
+first reached, so that after t moves the agent is at one of the first `within[t]`. Balls are where time puts them.
 
-Rewards that read distances, as words for a small stack machine, with bounds on what they pay.
-
-Machines on Water world as look-up tables over events.
-
-An event is what guards can tell apart: the colours of a label, 64 sets of them, and beside them a class for every
-feature that some guard reads. A feature has a class for each number it is compared with, and one for each gap between
-them. Rewards that are no numbers are written as short programs for the kernels.
+An *event* is what guards can tell apart: the colours of a label, 64 sets of them, and a class for every feature that
+some guard reads: one for each number it is compared with, and one for each gap between them. Rewards that read
+distances are written as short programs for a stack machine, with bounds on what they pay.
 """
 
 from __future__ import annotations
@@ -205,7 +201,7 @@ class Programs:
         return self.known[reward]
 
     def check(self, reward: Expression, at: str) -> None:
-        """Refuse a reward that may not be finite."""
+        """Raise MachineError for a reward that may not be finite."""
         low, high = reward_bounds(reward, self.farthest, at)
         if not (math.isfinite(low) and math.isfinite(high)):
             raise MachineError(f"{at}the reward {write(reward)} may not be finite; make its numbers smaller")

@@ -31,13 +31,14 @@ from fastrm.worlds.water import (
     Ball,
     Point,
     WaterWorld,
+    check_water,
 )
 
 __all__ = [
     "ACTIONS", "APPENDIX_NEAREST", "APPENDIX_SHORTEST", "COLOURS", "DOWN", "FASTEST", "FLOOR", "FLOOR_TOO", "LEFT",
     "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "PUSHES", "RESERVED", "RIGHT", "START", "UP", "WALL", "WATER",
     "WATER_ACTIONS", "WATER_LIMIT", "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld", "World",
-    "check_layout_of", "count_starts", "find_grid", "flat_offsets", "generate_grid", "generate_world", "is_object",
-    "kind_of_text", "layout_of", "load_world", "parse_recipe", "read_world", "split_object", "split_world",
+    "check_layout_of", "check_water", "count_starts", "find_grid", "flat_offsets", "generate_grid", "generate_world",
+    "is_object", "kind_of_text", "layout_of", "load_world", "parse_recipe", "read_world", "split_object", "split_world",
     "write_world",
 ]  # fmt: skip

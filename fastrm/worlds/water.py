@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from fastrm.checks import check_whole
-from fastrm.errors import MapError, did_you_mean, printable, shown
+from fastrm.errors import ConfigError, MapError, did_you_mean, printable, shown
 from fastrm.textfile import check_path, read_text
 
 COLOURS = ("a", "b", "c", "d", "e", "f")
@@ -214,6 +214,13 @@ class WaterWorld:
         counts = {colour: sum(ball.colour == colour for ball in self.balls) for colour in COLOURS}
         colours = ", ".join(f"{count} {colour}" for colour, count in counts.items() if count)
         return f"<WaterWorld {self.source}: {len(self.balls)} balls, {colours}>"
+
+
+def check_water(world: object) -> WaterWorld:
+    """Return a water world; raise ConfigError for anything else."""
+    if not isinstance(world, WaterWorld):
+        raise ConfigError(f"world={shown(world)}: must be a WaterWorld, or a file such as worlds.json:M3")
+    return world
 
 
 def _is_number(value: object) -> bool:

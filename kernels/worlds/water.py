@@ -112,7 +112,7 @@ def touched_anew(physics, t, x, y, touching):
 def make_move(physics, t, x, y, a, touching, waiting):
     """Make a move after t others, from states of both axes; `touching` and `waiting` are what the last one left.
 
-    Return the states of both axes, the balls touched and the colours touched anew, which are those two of the next
+    Return the states of both axes, the balls touched and the colours newly touched, which are those two of the next
     move, and what this move shows.
     """
     x, y = pushed(physics, x, y, a)
