@@ -1,6 +1,6 @@
 """Documentation: every block runs and prints what the page shows, links lead somewhere, and the reference is whole.
 
-`python tests/refresh_docs.py` writes anew what these tests compare.
+`python tests/refresh_docs.py` writes what these tests compare.
 """
 
 import importlib

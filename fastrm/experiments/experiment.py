@@ -344,7 +344,8 @@ class Experiment:
     size: int = 41
     """Side of a generated map."""
     map_files: tuple[str, ...] = ()
-    """Further maps, from files; worlds that `TableWorld.save` wrote end in ``.json``."""
+    """Further maps, from files; worlds that `TableWorld.save` wrote end in ``.json``, and ``worlds.json:M1`` is a Water
+    world."""
     tasks: tuple[str, ...] = ()
     """Tasks such as ``a-b-c`` or ``{a,b}`` (see `fastrm.task`), built in the kind that the method asks for."""
     machine_files: tuple[str, ...] = ()
