@@ -283,7 +283,7 @@ def water_as_dict(found: Check, seconds: float) -> dict[str, Any]:
 
 
 def print_water(found: Check, seconds: float) -> None:
-    """Print the found."""
+    """Print the report."""
     console, verdict = new_console(), cast("WaterGuarantee", found.guarantee)
     best = verdict.solution
     colour = "green" if verdict.is_shortest else "red" if verdict.verdict == "never finishes" else "yellow"

@@ -119,13 +119,14 @@ class LearnerConfig:
     """
 
     alpha: float | str = _DefaultFloat(0.5)
-    """Learning rate: a number, or a schedule such as ``linear(0.5, 0.1, 500000)`` (`fastrm.linear` and others)."""
+    """Learning rate: a number, or a schedule such as ``linear(0.5, 0.1, 500000)`` (`fastrm.linear` and others).
+    A problem may have a default of its own (`Problem.defaults`)."""
     gamma: float = 0.9
     """Discount factor."""
     epsilon: float | str = 0.1
     """Probability of a random action (or option); a number or a schedule. The unit of the score uses its last value."""
     q_init: float = _DefaultFloat(2.0)
-    """Initial value of every table entry."""
+    """Initial value of every table entry; a problem may have a default of its own (`Problem.defaults`)."""
     episode_limit: int = _DefaultInt(1000)
     """Steps after which an episode is cut off; 600 on Water world, if it is not given."""
     tick: int | Literal["log"] = 10_000

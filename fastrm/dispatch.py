@@ -1,4 +1,4 @@
-"""One table per verb: what a function does for each kind of its first argument.
+"""One table per verb: what a function does for each kind of its first argument, by `functools.singledispatch`.
 
 ``solve`` is written once for maps and once for Water world, each beside what it works on. The function that users call
 is the table; its own body answers for kinds that have no row, by refusing them in one line.

@@ -1,6 +1,6 @@
 """What can be asked of a problem without learning, whatever its kind: the verbs, each a table with a row per kind.
 
-The rows are written beside what they work on: `solve`, `verdicts`, `unit` and `lint` for maps and tables, `water` for
+The rows are written beside what they work on: `tabular`, `verdicts`, `unit` and `lint` for maps and tables, `water` for
 Water world. Answers share the classes below; what a kind has no answer for is refused in one line.
 """
 

@@ -1,7 +1,7 @@
 """The optimum of a problem: values, policy, and what the policy does.
 
 Values come with a proven bound (see `values`). Where two actions cannot be told apart within the bounds, and it
-matters, the choice is settled in rational arithmetic (see `ties`).
+matters, the choice is settled in rational arithmetic (see `rational`).
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def value_range_of_tables(problem: TabularProblem, gamma: float) -> tuple[float,
 
 
 def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon: int) -> float:
-    """Return the largest expected task reward per step of any policy that must explore; see `kernels.ceiling`.
+    """Return the largest expected task reward per step of any policy that must explore; see `kernels.exact.ceiling`.
 
     A horizon too long to go through is replaced by two bounds: from `LONGEST` steps on, nothing is earned, or all of
     what can be earned at once.

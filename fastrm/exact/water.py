@@ -411,7 +411,7 @@ def _findings(verdict: WaterGuarantee) -> Iterator[Finding]:
 @add_row(score_units, WaterProblem)
 def score_units_on_water(problem: WaterProblem, *settings: float) -> tuple[ScoreUnit, ...]:
     """Measure scores by one completion in the fewest steps from the world's own start."""
-    return tuple(ScoreUnit(1.0 / steps) for steps in problem.shortest)
+    return tuple(map(ScoreUnit, optimal_arps_on_water(problem)))
 
 
 @add_row(optimal_arps, WaterProblem)

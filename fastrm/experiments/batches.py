@@ -63,9 +63,8 @@ def room_for(workers: int, memory: int | None = None) -> int:
 
 def bytes_of_largest_run(plan: Plan) -> int:
     """Return the bytes that a run on the largest map changes on its way; runs that cannot begin take none."""
-    largest = {kind: grid for grid, kind in sorted(enumerate(plan.kinds), key=lambda item: len(plan.grids[item[0]][2]))}
-    sizes = [1]
-    for grid, task, method in itertools.product(largest.values(), range(len(plan.tasks)), range(len(plan.methods))):
+    sizes, grids = [1], plan.largest_grids.values()
+    for grid, task, method in itertools.product(grids, range(len(plan.tasks)), range(len(plan.methods))):
         for config in plan.variants:
             with contextlib.suppress(Exception):  # `work` will record it
                 problem = plan.problem(grid, task, method)

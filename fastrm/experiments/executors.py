@@ -96,9 +96,9 @@ def threads(settings: PoolSettings) -> Iterator[Pool]:
 @contextmanager
 def processes(settings: PoolSettings) -> Iterator[Pool]:
     """Open processes on this machine; every kernel is compiled here first, so that they find machine code on disk."""
-    by_size = sorted(zip(settings.plan.grids, settings.plan.kinds, strict=True), key=lambda item: len(item[0][2]))
-    largest = {kind: grid for grid, kind in by_size}  # large tables have kernels of their own
-    short = replace(settings.plan, grids=(settings.plan.grids[0], *largest.values()), seeds=1, steps=1, sweep=())
+    grids = [0, *settings.plan.largest_grids.values()]  # large tables have kernels of their own
+    chosen = tuple(settings.plan.grids[grid] for grid in grids)
+    short = replace(settings.plan, grids=chosen, seeds=1, steps=1, sweep=())
     with compile_lock():
         work(short.to_json(), range(short.count))
     learners, room = _custom_learners(), room_for(settings.workers)

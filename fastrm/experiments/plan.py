@@ -441,6 +441,12 @@ class Plan:
         """The kind of problem that every world makes, by which learners are looked up."""
         return tuple(kind_of_problem(text) for _, _, text in self.grids)
 
+    @property
+    def largest_grids(self) -> dict[str, int]:
+        """The world with the longest text, of every kind of problem."""
+        by_size = sorted(range(len(self.grids)), key=lambda grid: len(self.grids[grid][2]))
+        return {self.kinds[grid]: grid for grid in by_size}
+
     @cached_property
     def variants(self) -> tuple[LearnerConfig, ...]:
         """The settings of every combination of the values of swept settings."""

@@ -6,8 +6,8 @@ After every step from s by a to s' one update for each column k, whether or not 
                                                                 else gamma max_b q(s', b, k)
 
 The agent pursues the column that the best order of what is left begins with, by the values of the legs between the
-cells where columns were completed last (see `kernels.plans`). So n columns serve all 2^n sets of what may be left.
-Laid out ``q[run, s, a, k]``, as CRM's table.
+cells where columns were completed last (see `kernels.exact.plans`). So n columns serve all 2^n sets of what may be
+left. Laid out ``q[run, s, a, k]``, as CRM's table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Coupled:
     name = "coupled"
     semantics = 1
     per_state = False
-    """Whether it learns agendas without machine states; learners that do not say so cannot."""
     kinds = ("boolean",)
     """Kinds of machine that it learns, and none that is shaped; learners that do not say so learn all."""
     settings = ("alpha", "q_init", "plan", "per")

@@ -5,7 +5,8 @@ successor v' and the reward r(v) that this move has in v::
 
     Q(s, v, a) <- Q(s, v, a) + alpha (r(v) + gamma max_b Q(s', v', b) - Q(s, v, a))
 
-Laid out ``q[run, s, a, v]``: on a move that changes no machine state the sweep is vector arithmetic on rows.
+The arithmetic is that of `kernels.td`, which HRM and coupled share. Laid out ``q[run, s, a, v]``: on a move that
+changes no machine state the sweep is vector arithmetic on rows.
 """
 
 from __future__ import annotations

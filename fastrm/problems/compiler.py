@@ -1,7 +1,8 @@
 """World x machines -> Problem: the door, with a row for every kind of world.
 
-Every guard and every reward is evaluated once per event (see `events`), so Boolean, numeric-Boolean and numeric
-machines all become the same look-up tables: ``delta[event, state]`` and ``reward[event, state]``.
+Compiling evaluates every guard and every reward once per event (see `events` and `tabular`), so Boolean,
+numeric-Boolean and numeric machines all become the same look-up tables: ``delta[event, state]`` and
+``reward[event, state]``.
 """
 
 from __future__ import annotations

@@ -240,8 +240,6 @@ class WaterProblem(Problem):
     """What guards can tell apart."""
     tables: Machines
     """The machines as look-up tables."""
-    ending: Array
-    """int16 [n_e, n_u]: 0 while the task goes on, i + 1 in terminal i of the machine, -1 where no edge is open."""
     is_anywhere: bool = False
     """Whether episodes begin at rest anywhere in the box, instead of where the world says."""
     kind = "water"
@@ -307,7 +305,7 @@ class WaterProblem(Problem):
         """Fewest steps to an end that pays more than 0, which in profile ``icarte2022`` may be a fall; 0 for none."""
         return tuple(
             found.pays or (search_paid(self, machine) if self._may_pay(machine) else 0)
-            for machine, found in enumerate(self._search())
+            for machine, found in enumerate(self._search() if "_lender" in self.__dict__ else self.reached)
         )
 
     def _may_pay(self, machine: int) -> bool:
@@ -493,11 +491,11 @@ def compile_water(
     if chosen not in PROFILES.values():
         raise ConfigError(f"profile={shown(profile)}: on Water world it must be clean or icarte2022, as a whole")
     events = find_water_events(machines, world, chosen.falls_off)
-    tables, ending = tabulate_machines(machines, events, chosen.falls_off, world.side)
+    tables = tabulate_machines(machines, events, chosen.falls_off, world.side)
     if tables.n_u > MAX_MACHINE_STATES:
         raise MachineError(f"{tables.n_u} machine states; Water world has room for {MAX_MACHINE_STATES}")
     physics, x_axis, y_axis = tabulate_physics(world, chosen.falls_off)
     return WaterProblem(
-        world, machines, chosen, physics, (x_axis, y_axis), events, tables, ending,
+        world, machines, chosen, physics, (x_axis, y_axis), events, tables,
         is_anywhere=start == ANYWHERE,
     )  # fmt: skip

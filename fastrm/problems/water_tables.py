@@ -398,10 +398,8 @@ class WaterEvaluator(Evaluator):
             self.words[where, v] = self.programs.add(edge.reward, self.at(edge))
 
 
-def tabulate_machines(
-    machines: Sequence[RewardMachine], events: WaterEvents, falls_off: bool, side: float
-) -> tuple[Machines, Array]:
-    """Return the tables of machines whose states lie side by side, and the terminals that events lead to."""
+def tabulate_machines(machines: Sequence[RewardMachine], events: WaterEvents, falls_off: bool, side: float) -> Machines:
+    """Return the tables of machines whose states lie side by side."""
     programs, features = Programs(events.features, side), events.features
     evaluators = [WaterEvaluator(machine, events, falls_off, programs) for machine in machines]
     parts = [evaluator.run() for evaluator in evaluators]
@@ -411,9 +409,8 @@ def tabulate_machines(
         np.where(part.delta == part.delta.shape[1], n_u, part.delta + offset)
         for part, offset in zip(parts, offsets, strict=False)
     ]).astype(np.uint32)  # fmt: skip
-    outcome, reward, ending = (
-        np.ascontiguousarray(np.hstack([getattr(part, name) for part in parts]))
-        for name in ("outcome", "reward", "ending")
+    outcome, reward = (
+        np.ascontiguousarray(np.hstack([getattr(part, name) for part in parts])) for name in ("outcome", "reward")
     )
     image = np.zeros((events.count, n_u + 1), dtype=np.uint8)
     np.put_along_axis(image, delta.astype(np.int64), 1, axis=1)
@@ -437,10 +434,10 @@ def tabulate_machines(
         first_u=np.array(first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
         bounds=bounds, first=first, word=word, number=number, seen=seen, n_u=n_u,
     )  # fmt: skip
-    for array in (*tables, ending):
+    for array in tables:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    return tables, ending
+    return tables
 
 
 def _minus_feature(reward: Expression) -> Feature | None:
