@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,9 +125,10 @@ def _describe(results: Results, row: int, found: Run) -> None:
     setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
     settings = "".join(f", {name} {printable(format_values([results[name][row]]))}" for name in results.swept)
     length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length:.6g} steps"
+    shortest = "not known" if math.isnan(found.shortest[0]) else f"{found.shortest[0]:.6g} steps"
     settled = format_score(float(results.per_run_values("settled")[row]))
     sys.stdout.write(
         f"run {row}: setup {setup}, map {grid}, task {task}, method {label}{settings}, seed {seed}\n"
-        f"  settled score {settled}; greedy policy {length}, shortest path {found.shortest[0]:.6g} steps\n"
+        f"  settled score {settled}; greedy policy {length}, shortest path {shortest}\n"
         f"  fastrm.load({str(results.path)!r}).replay({row})\n"
     )

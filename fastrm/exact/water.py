@@ -375,6 +375,10 @@ def _fewest(problem: WaterProblem, machine: int, gamma: float) -> Layers:
 def _check(problem: WaterProblem, gamma: float, machine: int) -> None:
     check_gamma(gamma)
     check_whole("machine", machine, 0, len(problem.machines) - 1)
+    if problem.is_anywhere:
+        raise ConfigError(
+            "start='anywhere': values on Water world are found from the world's own start; compile without start"
+        )
     if problem.delay and problem.reads_features:
         raise ConfigError(
             "values: labels are a move late in profile icarte2022 and distances are not, so machines that read "

@@ -27,7 +27,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_whole
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError
+from fastrm.errors import ConfigError, shown
 from fastrm.exact import as_float, critical_reward, value_range
 from fastrm.experiments.experiment import (
     SETTINGS,
@@ -316,6 +316,17 @@ def kind_of_problem(text: str) -> str:
     return "water" if kind_of_text(text) == "water" else "tabular"
 
 
+def check_worlds(experiment: Experiment, methods: Sequence[Method], grids: Sequence[tuple[str, str, str]]) -> None:
+    """Raise ConfigError for settings that some world does not have, and for methods that learn in no world."""
+    waters = [name for _, name, text in grids if kind_of_text(text) == "water"]
+    if waters and (experiment.slip or experiment.metric != "manhattan"):
+        raise ConfigError(f"slip, metric: are for maps, and {waters[0]!r} is a water world; leave them out")
+    for method in methods if len(waters) == len(grids) else ():
+        if method.algo not in registry.names("water") or method.shaping:
+            known = ", ".join(registry.names("water"))
+            raise ConfigError(f"method {shown(method.label)}: Water world has the learners {known}, without shaping")
+
+
 class Place(NamedTuple):
     """Where a run stands in its plan."""
 
@@ -360,6 +371,7 @@ class Plan:
         grids = grids_of(experiment)
         methods = tuple(Method.parse(label) for label in experiment.methods)
         tasks = tasks_of(experiment, {method.kind for method in methods}, grids)
+        check_worlds(experiment, methods, grids)
         check_is_read(experiment.sweep, methods, experiment.optimism, {kind_of_problem(text) for _, _, text in grids})
         settings = asdict(experiment)
         if isinstance(experiment.learner, LearnerConfig):

@@ -162,6 +162,8 @@ class Run:
 
     def act(self, episode: Episode) -> int:
         """Return what the greedy policy does next in an episode, on a map or a table."""
+        if not isinstance(episode, Episode):
+            raise ConfigError(f"episode={shown(episode)}: must be an episode, such as problem.episode()")
         here = cast("TabularEpisode", episode)
         return self.next_action(check_tabular(episode.problem), here.s, here.u)
 

@@ -169,14 +169,9 @@ def test_a_warm_start_goes_on_with_the_weights_of_another_method(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"methods": ("hrm-bool",)}, "algo on Water world='hrm': must be one of qrm, crm"),
-        ({"methods": ("coupled-bool",)}, "algo on Water world='coupled': must be one of qrm, crm"),
-        ({"methods": ("crm-rs-bool",)}, "linear learners do not shape rewards; leave it out"),
         ({"methods": ("crm-pot",)}, "a potential needs the steps to go, which depend on time on Water world"),
         ({"tasks": ("{a,b,c,d,e,f,g,h,i,j,k}",)}, "an agenda of more than 1024 machine states is learned on maps"),
         ({"tasks": ("a-z",)}, "this world has balls of the colours a, b, c, d, e, f"),
-        ({"slip": 0.1}, "metric, slip: are for maps"),
-        ({"metric": "geodesic"}, "metric, slip: are for maps"),
         ({"profile": "clean + prune"}, "on Water world it must be clean or icarte2022, as a whole"),
         ({"learner": {"episode_limit": 900, "tick": 100}}, "episode_limit=900: on Water world it must be at most 600"),
     ],
@@ -187,6 +182,22 @@ def test_what_water_world_does_not_have_is_recorded_in_one_line(changes, message
     (error,) = results["error"].tolist()
     assert error.startswith(f"task {experiment.tasks[0]} on map water 0: ") and message in error and "\n" not in error
     assert "Error:" not in error
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": ("hrm-bool",)}, "method 'hrm-bool': Water world has the learners qrm, crm, without shaping"),
+        ({"methods": ("coupled-bool",)}, "method 'coupled-bool': Water world has the learners qrm, crm"),
+        ({"methods": ("crm-rs-bool",)}, "method 'crm-rs-bool': Water world has the learners qrm, crm, without shaping"),
+        ({"slip": 0.1}, "slip, metric: are for maps, and '0' is a water world"),
+        ({"metric": "geodesic"}, "slip, metric: are for maps, and '0' is a water world"),
+    ],
+)
+def test_what_cannot_be_run_at_all_is_refused_before_anything_runs(changes, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        run(water(**changes), tmp_path / "x.h5", workers=1)
+    assert not (tmp_path / "x.h5").exists()
 
 
 def test_a_method_that_only_maps_have_runs_on_the_maps(worlds, tmp_path):

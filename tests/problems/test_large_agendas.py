@@ -16,10 +16,10 @@ REFUSAL = (
     r"learns it, by fastrm.train\(problem, 'coupled'\) or the method coupled-bool of an experiment$"
 )
 TRUE = {
-    "actions", "agenda", "at", "columns", "defaults", "draw_start", "facts", "grid", "is_quickly_solved", "kind",
-    "known_shortest", "layout", "longest_episode", "machines", "n_actions", "names", "nbytes", "number_of", "profile",
-    "refusal", "room", "shortest", "sizes", "slip", "source", "stages", "start", "start_cells", "starts", "terrain",
-    "tour",
+    "actions", "agenda", "at", "borrow", "columns", "defaults", "draw_start", "facts", "grid", "is_quickly_solved",
+    "kind", "known_shortest", "layout", "longest_episode", "machines", "n_actions", "names", "nbytes", "number_of",
+    "profile", "refusal", "room", "shortest", "sizes", "slip", "source", "stages", "start", "start_cells", "starts",
+    "terrain", "tour",
 }  # fmt: skip
 WITHOUT_STATES = {"states", "tables"}
 """What is listed by machine state, of which there are none."""
