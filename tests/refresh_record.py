@@ -43,7 +43,7 @@ def bench(*words: str) -> str:
     return f"python -m fastrm.bench {' '.join(words)}".strip()
 
 
-WATER = ("water", "water-anywhere", "water-strict", "water-strict-anywhere")
+WATER = ("water", "water-anywhere")
 STUDIES = {
     "pictures": Study(
         (
