@@ -75,8 +75,8 @@ class AgendaProblem(CellProblem):
         """What to say where machine states are needed."""
         return (
             f"this problem is an agenda of {self.columns} stages with more than {MAX_STATES} machine states, which are "
-            "not listed; only coupled learns it, by fastrm.train(problem, 'coupled') or the method coupled-bool of an "
-            "experiment"
+            "not listed, and this needs them; fastrm.train(problem, 'coupled') and the method coupled-bool of "
+            "experiments learn it"
         )
 
     def episode(self, task: int = 0, start: int | None = None) -> Episode:

@@ -216,7 +216,7 @@ def test_an_agenda_without_machine_states_is_learned_and_nothing_else_is_done_wi
     for ask in (lambda: solve(problem), lambda: guarantee(problem), lambda: problem.episode()):
         with pytest.raises(
             ConfigError,
-            match="an agenda of 16 stages with more than 1024 machine states, which are not listed; only coupled",
+            match="an agenda of 16 stages with more than 1024 machine states, which are not listed",
         ):
             ask()
     with pytest.raises(ConfigError, match="plan='exact': weighs all orders of up to 12 stages"):

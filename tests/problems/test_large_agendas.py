@@ -12,8 +12,8 @@ from fastrm.learners import hrm_fixed_point, option_pairs
 
 LETTERS = "abcdefghijklmnopqr"
 REFUSAL = (
-    r"^this problem is an agenda of 12 stages with more than 1024 machine states, which are not listed; only coupled "
-    r"learns it, by fastrm.train\(problem, 'coupled'\) or the method coupled-bool of an experiment$"
+    r"^this problem is an agenda of 12 stages with more than 1024 machine states, which are not listed, and "
+    r"this needs them; fastrm.train\(problem, 'coupled'\) and the method coupled-bool of experiments learn it$"
 )
 TRUE = {
     "actions", "agenda", "at", "borrow", "columns", "defaults", "draw_start", "facts", "grid", "is_quickly_solved",
