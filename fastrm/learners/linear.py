@@ -49,7 +49,7 @@ OFFSET_WIDTHS, SPEED_WIDTH = (160, 80, 40, 20), 60
 MAX_TILES = 1 << 31
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=4)  # it keeps the problems, too
 def tiles_of(problem: WaterProblem, features: str) -> Tilings:
     """Return the tiles of a set of features; the last few are kept.
 

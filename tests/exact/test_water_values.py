@@ -161,3 +161,10 @@ def test_answers_share_their_classes_with_those_of_maps():
             ask()
     with pytest.raises(FastrmError, match="is a water world; this needs the cells of a map"):
         fastrm.solve(water).arps()
+
+
+@pytest.mark.parametrize("question", [fastrm.solve, fastrm.guarantee, fastrm.check])
+def test_answers_about_one_start_are_refused_where_episodes_begin_anywhere(question):
+    problem = fastrm.compile(WaterWorld.generate(3), fastrm.task("a"), start="anywhere")
+    with pytest.raises(fastrm.ConfigError, match=r"^start='anywhere': values on Water world are found from"):
+        question(problem)

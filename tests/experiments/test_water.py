@@ -237,3 +237,13 @@ learner = {features = "sight", q_init = 2.0, tick = 100}
     plan = Plan.of(Experiment.load(worlds / "study.toml"))
     assert [name for _, name, _ in plan.grids] == ["0", "1", "M1"] and plan.start == "anywhere"
     assert plan.learner.features == "sight" and plan.learner.not_given == ("alpha", "episode_limit")
+
+
+def test_kinds_of_one_task_share_the_search_and_its_answer():
+    plan = Plan.of(water(methods=("crm-bool", "crm-num", "crm-num-bool"), tasks=("a-b", "c")))
+    for task, text in enumerate(("a-b", "c")):
+        (alone,) = fastrm.compile(WaterWorld.generate(0), fastrm.task(text, kind="numeric")).reached
+        problems = [plan.problem(0, task, method) for method in range(3)]
+        for problem in problems:  # what is paid on the way is another question, which is not shared
+            assert (problem.reached[0].succeeds, problem.reached[0].actions) == (alone.succeeds, alone.actions)
+            assert problem.reached is problems[0].reached

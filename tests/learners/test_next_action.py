@@ -78,3 +78,15 @@ def test_a_run_on_water_world_and_one_of_coupled_tell_no_action_of_a_cell():
     for problem in (water, PROBLEM):
         with pytest.raises(ConfigError, match="is a water world; this needs the cells of a map"):
             run.next_action(problem, 0, 0)
+
+
+def test_the_next_move_of_an_episode_is_that_of_its_cell_and_state():
+    problem = compile(GridMap.generate("1a1b", size=9, seed=1), task("a-b"))
+    run, episode = train(problem, "crm", steps=50_000), problem.episode()
+    moves = []
+    while not episode.terminated:
+        moves.append(run.act(episode))
+        episode.step(moves[-1])
+    assert tuple(moves) == run.greedy_actions[0]
+    with pytest.raises(ConfigError, match="must be an episode, such as"):
+        run.act((0, 0))
