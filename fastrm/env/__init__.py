@@ -4,7 +4,7 @@ Importing this room makes ``fastrm/Craft-v0``, ``fastrm/Office-v0`` and ``fastrm
 which it needs.
 """
 
-from fastrm.env import tabular as _tabular, water as _water  # noqa: F401  (the rows of `agents_of`)
+from fastrm.env import agents as _agents  # noqa: F401  (first, as it says so where Gymnasium is missing)
 from fastrm.env.environments import (
     RewardMachineEnv,
     RewardMachineVectorEnv,

@@ -1,8 +1,8 @@
 """One agent, or many, as a Gymnasium environment.
 
 An observation tells where the agent is and which state the machine is in. On maps it is a pair (cell, machine state),
-numbered as in the compiled problem; machine state ``n_u`` stands for every terminal. `fastrm.env.water` says what is
-seen in Water world. An episode is *terminated* when the machine reaches a terminal, and *truncated* after
+numbered as in the compiled problem; machine state ``n_u`` stands for every terminal. `fastrm.env.agents` says what
+is seen in Water world. An episode is *terminated* when the machine reaches a terminal, and *truncated* after
 `episode_limit` steps; both can be true of one step. What is random (a move that slips, the start of an episode) is
 drawn from the environment's generator. ``info`` says what holds after the move (``labels``: the object on the cell, the
 labels of a `TableWorld`, the colours of balls), and which state the machine is in (``rm_state``).
@@ -21,6 +21,8 @@ labels of a `TableWorld`, the colours of balls), and which state the machine is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import gymnasium
@@ -30,12 +32,95 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from fastrm.arrays import Array
-from fastrm.checks import check_truth, check_whole
-from fastrm.env.agents import agents_of, check_reset
-from fastrm.env.named_problems import OFFICE, WATER, add_usual, build_problem
+from fastrm.checks import check_known, check_truth, check_whole, refuse_given
+from fastrm.env.agents import agents_of
 from fastrm.errors import ConfigError, shown
+from fastrm.experiments import suite_file
 from fastrm.kernels.contracts import LIVE, SUCCESS
-from fastrm.problems import Problem
+from fastrm.machines import RewardMachine, find_machine
+from fastrm.problems import Problem, compile
+from fastrm.worlds import WaterWorld, check_water, find_grid, split_world
+
+GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
+COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma", "start")
+WATER_SETTINGS = ("world", "world_seed", "velocity")
+SETTINGS = ("grid", *GRID_SETTINGS, *WATER_SETTINGS, "machine", *MACHINE_SETTINGS, *COMPILE_SETTINGS)
+NAMED = "given by name or file, not with an object; leave it out"
+
+OFFICE: dict[str, Any] = {"grid": suite_file("office.map"), "machine": suite_file("office.rm")}
+WATER: dict[str, Any] = {"world": None, "machine": "a-b"}
+
+
+def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
+    """Return a compiled problem, or compile a world and a machine as people name them.
+
+    Settings are ``grid`` (a map or world, its file, a world in a file such as ``worlds.json:M3``, a setup such as
+    ``2a2b2c``, placed by ``size`` and ``map_seed``, or ``water``, with ``map_seed``), ``machine`` (a machine, a list of
+    them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with ``terminal_reward`` and ``closer``),
+    ``profile``, ``metric``, ``slip``, ``start`` and ``gamma`` (of potentials). In place of ``grid``, ``world`` is a
+    `WaterWorld` or its file; it is generated from ``world_seed`` if left out. ``velocity`` is that of its agent at the
+    start.
+    """
+    for name in settings:
+        check_known(name, SETTINGS)
+    if problem is not None:
+        if settings:
+            raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
+        return problem
+    if "grid" not in settings and settings.keys() & {*WATER_SETTINGS}:
+        grid: Any = _find_water(settings)
+    else:
+        grid = settings.get("grid", "2a2b2c")
+        _refuse(settings, WATER_SETTINGS, "goes without a grid; leave one of them out")
+    if isinstance(grid, str | Path):
+        grid = find_grid(grid, size=settings.get("size"), seed=settings.get("map_seed"))
+    else:
+        _refuse(settings, GRID_SETTINGS, f"goes with a grid {NAMED}")
+    given = {name: settings[name] for name in COMPILE_SETTINGS if name in settings}
+    built: Problem = compile(grid, _find_machines(settings), **given)
+    return built
+
+
+def _find_water(settings: dict[str, Any]) -> WaterWorld:
+    """Load or generate a water world."""
+    world, velocity = settings.get("world"), settings.get("velocity", (0.0, 0.0))
+    if world is None:
+        return WaterWorld.generate(settings.get("world_seed", 0), velocity)
+    if settings.get("world_seed") is not None:
+        raise ConfigError("world_seed goes with a generated world, not with one that is given; leave it out")
+    if isinstance(world, str | Path):
+        path, name = split_world(world)
+        return WaterWorld.load(path, name or None, velocity)
+    if "velocity" in settings:
+        raise ConfigError("velocity goes with a world given by file or seed, not with an object; leave it out")
+    return check_water(world)
+
+
+def _find_machines(settings: dict[str, Any]) -> list[RewardMachine]:
+    """Return the machine or machines that settings name."""
+    machine = settings.get("machine", "a-b-c")
+    named: dict[str, Any] = {name: settings.get(name) for name in MACHINE_SETTINGS}
+    machines = list(machine) if isinstance(machine, list | tuple) else [machine]
+    if not all(isinstance(one, RewardMachine | str | Path) for one in machines):
+        raise ConfigError(f"machine={shown(machine)}: must be a machine, its file, a task such as a-b-c, or a list")
+    if not any(isinstance(one, str | Path) for one in machines):
+        _refuse(settings, MACHINE_SETTINGS, f"goes with a machine {NAMED}")
+    return [one if isinstance(one, RewardMachine) else find_machine(one, **named) for one in machines]
+
+
+def _refuse(settings: dict[str, Any], names: Sequence[str], because: str) -> None:
+    refuse_given({name: settings.get(name) for name in names}, because)
+
+
+def check_reset(seed: object, options: object, known: Sequence[str]) -> Mapping[str, Any]:
+    """Raise ConfigError unless an episode can begin with a seed and with options; return the options."""
+    if seed is not None:
+        check_whole("seed", seed, 0, 2**128 - 1)
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options={shown(options)}: must be a table")
+    for name in options or {}:
+        check_known(name, known)
+    return options or {}
 
 
 class RewardMachineEnv(gymnasium.Env[Array, int]):
@@ -201,6 +286,11 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _infos(self) -> dict[str, Any]:
         return {"rm_state": self._agents.state[:, -1].copy(), "labels": self._agents.labels()}
+
+
+def add_usual(settings: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with the usual world and task of an environment where neither they nor a problem are given."""
+    return settings if settings.get("problem") is not None else {**usual, **settings}
 
 
 def make_craft(**settings: Any) -> RewardMachineEnv:
