@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import TypeVar, cast
 
 DONE, FAILED = -1, -2
@@ -40,28 +41,11 @@ class Automaton:
 
     def visits(self) -> int:
         """Return the length of the longest path to success; only where states never recur, as in tasks."""
-        longest: dict[int, int] = {DONE: 0}
-        for state in self._post_order():
-            ahead = [longest[there] for there in self.moves[state].values() if there not in (state, FAILED)]
-            longest[state] = 1 + max(ahead)
+        ahead = [{there for there in ways.values() if there not in (u, FAILED)} for u, ways in enumerate(self.moves)]
+        longest = dict[int, int]()
+        for state in TopologicalSorter(dict(enumerate(ahead))).static_order():
+            longest[state] = 0 if state == DONE else 1 + max(longest[there] for there in ahead[state])
         return longest[0]
-
-    def _post_order(self) -> list[int]:
-        """Return the states, each after all that it leads to."""
-        order: list[int] = []
-        entered = {0}
-        stack = [(0, iter(self.moves[0].values()))]
-        while stack:
-            state, ways = stack[-1]
-            for there in ways:
-                if there >= 0 and there not in entered:
-                    entered.add(there)
-                    stack.append((there, iter(self.moves[there].values())))
-                    break
-            else:
-                order.append(state)
-                stack.pop()
-        return order
 
 
 class TooManyStates(Exception):
