@@ -24,7 +24,7 @@ from fastrm.errors import MachineError
 from fastrm.machines import reward_kinds
 from fastrm.machines.automaton import DONE, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import Draft
-from fastrm.machines.language.parser import Tokens
+from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import Payment
 from fastrm.worlds import OBJECT_IN_WORDS, is_object
 

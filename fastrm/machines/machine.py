@@ -21,7 +21,7 @@ from fastrm.machines.automaton import DONE, NO_LABEL, Automaton, reached_from
 from fastrm.machines.language import formats
 from fastrm.machines.language.drafts import Agenda, Draft, Edge, describe
 from fastrm.machines.language.expressions import Otherwise, constant, leaves
-from fastrm.machines.language.parser import fault
+from fastrm.machines.language.tokens import fault
 from fastrm.machines.reward_kinds import KindName, Payment, PaymentSettings, find_kind
 from fastrm.textfile import read_text
 from fastrm.worlds import OBJECT_IN_WORDS, RESERVED, is_object

@@ -31,7 +31,7 @@ from fastrm.errors import MachineError
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft
 from fastrm.machines.language.expressions import Chain, Guard, Otherwise, Proposition
-from fastrm.machines.language.parser import Tokens
+from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import KINDS
 from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
 

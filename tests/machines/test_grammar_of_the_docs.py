@@ -6,8 +6,8 @@ import re
 import pytest
 
 from fastrm import GridMap, MachineError, MapError
+from fastrm.machines.language import parse_guard, parse_reward
 from fastrm.machines.language.formats import read_own
-from fastrm.machines.language.parser import parse_guard, parse_reward
 from fastrm.machines.terms import automaton
 
 from pages import DOCS

@@ -21,10 +21,11 @@ from fastrm.machines.language.expressions import (
     evaluate_exactly,
     leaves,
     may_round,
+    parse_guard,
+    parse_reward,
     write,
 )
 from fastrm.machines.language.formats import read
-from fastrm.machines.language.parser import parse_guard, parse_reward
 
 __all__ = [
     "FEATURES", "MAX_STAGES", "MAX_STATES", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression",

@@ -1,7 +1,20 @@
-"""Guards and rewards as trees: their nodes, their values, and their text.
+"""Guards and rewards: as text, as trees, and their values.
 
 A bare name is a proposition: the object type on the cell after the move. The functions are `min` and `max` of numbers
 and the features of `FEATURES`, one row each. The k-th object of type x in reading order has a name like a type: x1, ...
+
+Guards and rewards have one grammar; a guard must be a truth value, a reward a number::
+
+    or      = and { "|" and }
+    and     = not { "&" not }
+    not     = "!" not | compare
+    compare = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
+    sum     = product { ("+" | "-") product }
+    product = unary { ("*" | "/") unary }
+    unary   = "-" unary | atom
+    atom    = number | "true" | "false" | "(" or ")" | name | name "(" arguments ")"
+
+Nothing is ever passed to the Python interpreter.
 
 Exact tools need rewards as written, in rationals: 0.1 is one tenth, and 0.1 * 3 is 0.3. The float of a single number,
 or of arithmetic on whole numbers, prints as it was written; `evaluate_exactly` evaluates any other reward again.
@@ -14,10 +27,14 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from fastrm.errors import MachineError, did_you_mean, shown
+from fastrm.machines.language.tokens import Tokens
+from fastrm.worlds import RESERVED
 
 
 class FeatureKind(NamedTuple):
@@ -287,3 +304,162 @@ def _whole_up_to(node: Expression) -> float:
         case Chain(_, operands):
             return max(map(_whole_up_to, operands))
     return math.inf
+
+
+MAX_NAME = 40
+MAX_DEPTH = 30  # ten Python frames a level in the parser
+MAX_OPERATORS = 200  # arithmetic operators nest to the left, a frame each when evaluated
+
+_MEANT = {"and": "&", "or": "|", "not": "!", "=": "==", "&": "a single &", "|": "a single |", "^": "* or &"}
+_TOKEN = (
+    r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign><=|>=|==|!=|[<>&|!()+\-*/,])"
+)
+_WORDS = {"truth": "a truth value", "number": "a number"}
+
+
+def parse_guard(text: str, what: str = "", offset: int = 0) -> Guard:
+    """Read a guard; messages call it `what`, and count columns from `offset` places before it.
+
+    >>> parse_guard("a & !b")
+    Chain(sign='&', operands=(Proposition(name='a'), Unary(sign='!', operand=Proposition(name='b'))))
+    """
+    if text.strip() == "otherwise":
+        return Otherwise()
+    return _Parser(text, "guard", what, offset).whole("truth")
+
+
+def parse_reward(text: str, what: str = "", offset: int = 0) -> Expression:
+    """Read a reward; messages call it `what`, and count columns from `offset` places before it.
+
+    >>> parse_reward("10 - 2*d(b)").left
+    Number(value=10.0)
+    """
+    return _Parser(text, "reward", what, offset).whole("number")
+
+
+class _Parser(Tokens):
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, text: str, role: str, what: str, offset: int) -> None:
+        super().__init__(text, _TOKEN, what or f"{role} {text.strip()[:60]!r}", deepest=MAX_DEPTH, offset=offset)
+        self.role = role
+        self.operators = 0
+        for kind, word, place in self.tokens:
+            if kind == "other":
+                raise self.unexpected(word, place)
+            if kind == "name" and len(word) > MAX_NAME:
+                raise self.error(f"the name {word[:MAX_NAME]}... is longer than {MAX_NAME} characters", place)
+
+    def whole(self, wanted: str) -> Expression:
+        if not self.tokens:
+            raise self.error(f"an empty {self.role}; write e.g. 'true' or '0'")
+        part = self.next.place, self.chain("|")
+        if self.next.text:
+            raise self.unexpected(self.next.text, self.next.place)
+        return self.check_type(wanted, *part)
+
+    def unexpected(self, word: str, place: int) -> MachineError:
+        hint = f" (write {_MEANT[word]} instead)" if word in _MEANT else ""
+        return self.error(f"unexpected {word[:MAX_NAME]!r}{hint}", place)
+
+    def check_type(self, wanted: str, place: int, node: Expression) -> Expression:
+        found = "truth" if is_truth(node) else "number"
+        if found != wanted:
+            row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
+            hint = f" (write {row.written})" if row and not row.takes_object else ""
+            message = f"expected {_WORDS[wanted]}, found {_WORDS[found]} {write(node)[:MAX_NAME]!r}{hint}"
+            raise self.error(message, place)
+        return node
+
+    def chain(self, sign: str) -> Expression:
+        parts: list[tuple[int, Expression]] = []
+        while not parts or self.accept(sign):
+            parts.append((self.next.place, self.chain("&") if sign == "|" else self.negation()))
+        if len(parts) == 1:
+            return parts[0][1]
+        return Chain(sign, tuple(self.check_type("truth", *part) for part in parts))
+
+    def negation(self) -> Expression:
+        place = self.next.place
+        if not self.accept("!"):
+            return self.comparison()
+        with self.deeper(place):
+            return Unary("!", self.check_type("truth", self.next.place, self.negation()))
+
+    def comparison(self) -> Expression:
+        left = self.next.place, self.arithmetic("+", "-")
+        sign = self.accept(*COMPARE)
+        if not sign:
+            return left[1]
+        right = self.next.place, self.arithmetic("+", "-")
+        if self.next.text in COMPARE:
+            raise self.error("comparisons do not chain; join two with '&'")
+        return Binary(sign, self.check_type("number", *left), self.check_type("number", *right))
+
+    def arithmetic(self, *signs: str) -> Expression:
+        operand = partial(self.arithmetic, "*", "/") if "+" in signs else self.minus
+        first, node = self.next.place, operand()
+        while self.next.text in signs:
+            self.operators += 1
+            if self.operators > MAX_OPERATORS:
+                raise self.error(f"an expression with more than {MAX_OPERATORS} operators; split it up")
+            sign, place = self.take(), self.next.place
+            right = operand()
+            node = Binary(sign, self.check_type("number", first, node), self.check_type("number", place, right))
+        return node
+
+    def minus(self) -> Expression:
+        place = self.next.place
+        if not self.accept("-"):
+            return self.atom()
+        with self.deeper(place):
+            operand = self.check_type("number", self.next.place, self.minus())
+        return Number(-operand.value) if isinstance(operand, Number) and operand.value else Unary("-", operand)
+
+    def atom(self) -> Expression:
+        kind, word, place = self.next
+        self.take()
+        if not word:
+            raise self.error("something is missing at the end")
+        if kind == "number":
+            value = float(word)
+            if not math.isfinite(value):
+                raise self.error(f"the number {word[:MAX_NAME]} is too large", place)
+            return Number(value)
+        if word == "(":
+            with self.deeper(place):
+                node = self.chain("|")
+            self.expect(")", place)
+            return node
+        if kind == "sign":
+            raise self.unexpected(word, place)
+        if word in ("true", "false"):
+            return Truth(word == "true")
+        if word in RESERVED:
+            raise self.error(f"the word {shown(word)} cannot stand inside an expression", place)
+        return self.call(word, place) if self.accept("(") else Proposition(word)
+
+    def call(self, function: str, place: int) -> Expression:
+        if function in FOLDS:
+            operands: list[Expression] = []
+            with self.deeper(place):
+                while not operands or self.accept(","):
+                    operands.append(self.check_type("number", self.next.place, self.chain("|")))
+            self.expect(")")
+            return Chain(function, tuple(operands))
+        known = (*FEATURES, *FOLDS)
+        if function not in known:
+            near = did_you_mean(function, known)
+            raise self.error(f"unknown function {shown(function)}{near}; there are {', '.join(known)}", place)
+        row = FEATURES[function]
+        if row.known == "state" and self.role == "guard":
+            raise self.error(f"{row.written} stands in a guard; only rewards may read it", place)
+        name = self.object_type(function) if row.takes_object else ""
+        self.expect(")")
+        return Feature(function, name)
+
+    def object_type(self, function: str) -> str:
+        if self.next.kind != "name" or self.next.text in RESERVED:
+            raise self.error(f"{function}(...) needs the name of an object type")
+        return self.take()

@@ -37,8 +37,8 @@ from typing import Literal, cast
 
 from fastrm.errors import MachineError, did_you_mean, place, shown
 from fastrm.machines.language.drafts import MAX_STAGES, Agenda, AgendaEdge, Draft, Edge, expand
-from fastrm.machines.language.expressions import Number, Otherwise, Truth, write
-from fastrm.machines.language.parser import Statement, fault, parse_guard, parse_reward, statements
+from fastrm.machines.language.expressions import Number, Otherwise, Truth, parse_guard, parse_reward, write
+from fastrm.machines.language.tokens import Statement, fault, statements
 from fastrm.textfile import decode_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
 
