@@ -11,8 +11,6 @@ else may write it, and the same holds for the folders above it, root and sticky 
 over: the user's cache, then a temporary folder, then no cache at all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

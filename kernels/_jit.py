@@ -4,8 +4,6 @@ Kernels of fastrm keep their machine code in a cache of their own (`_cache`); ke
 every process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

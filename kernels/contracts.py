@@ -3,8 +3,6 @@
 A learner's kernel is called as ``run(setting, state, span)``: what stays the same, what it changes, and how far to go.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

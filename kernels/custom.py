@@ -1,7 +1,5 @@
 """The names that kernels of custom learners may import; they stay where later versions move the modules behind them."""
 
-from __future__ import annotations
-
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.lanes import flatten, go_on
 from fastrm.kernels.learners.cross_product import begin_next, bootstraps, is_over, move

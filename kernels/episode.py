@@ -8,8 +8,6 @@ Between ticks the state of a run rests in a record; the step loops hold it in lo
 step waits for little else than its own latency, so every load and store saved on the way from cell to cell counts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -8,8 +8,6 @@ same to the bit, alone or beside others.
 Groups of runs are the outer loop and ticks the inner one, so that the tables of three runs stay in the cache.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ With four actions c divides 12, and all of this is one look-up by floor(12 x), w
 the mask has to be waited for. `actions` is None for four, as in `rows`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import part

@@ -4,8 +4,6 @@ Every run owns two words. One 64-bit number is drawn per decision: its upper hal
 its lower half which of the candidates to take.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

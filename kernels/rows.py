@@ -6,8 +6,6 @@ infinity, which are never best, to a multiple of four: `actions` is then a tuple
 four of them, so that a kernel is compiled for as many blocks.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels import simd

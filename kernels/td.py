@@ -7,8 +7,6 @@ machine state. After such an event each state keeps to its own column, so the or
 not matter, and they are plain vector arithmetic on rows. Column n_u, a terminal, is worth 0 and stays 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import part

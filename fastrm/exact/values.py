@@ -21,7 +21,7 @@ from fastrm.checks import check_number, check_whole
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import FAR, MASK, SUCCESS, Tables
-from fastrm.kernels.exact import ceiling, search, slip_values, values
+from fastrm.kernels.exact import arrival, search, slip_values, values
 from fastrm.problems import Problem, Step, TabularProblem, check_tabular, every_action, unsupported
 
 _SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS = 400, 4, 1_000_000
@@ -98,7 +98,7 @@ def value_range_of_tables(problem: TabularProblem, gamma: float) -> tuple[float,
 
 
 def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon: int) -> float:
-    """Return the largest expected task reward per step of any policy that must explore; see `kernels.exact.ceiling`.
+    """Return the largest expected task reward per step of any policy that must explore; see `kernels.exact.arrival`.
 
     A horizon too long to go through is replaced by two bounds: from `LONGEST` steps on, nothing is earned, or all of
     what can be earned at once.
@@ -111,12 +111,12 @@ def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon:
     pairs = queue[: search.reach(tables, every, int(tables.first_u[machine]), seen, queue)]
     pairs = pairs[problem.steps_to_go[:, :n_u].reshape(-1)[pairs] < FAR]
     links = np.empty((len(pairs), problem.n_actions), dtype=np.int64)
-    ceiling.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
+    arrival.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
     scratch = np.empty(len(pairs) + 2), np.empty(len(pairs) + 2)
     limit, rest = min(horizon, LONGEST), 1.0 / (LONGEST + 1)
-    found = float(ceiling.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, 0.0, *scratch))
+    found = float(arrival.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, 0.0, *scratch))
     if limit < horizon:
-        above = float(ceiling.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, rest, *scratch))
+        above = float(arrival.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, rest, *scratch))
         if above - found > 1e-9 * above:
             raise ConfigError(
                 f"horizon={horizon}: episodes that go on after {LONGEST} steps matter, so the ceiling is known to lie "

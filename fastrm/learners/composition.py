@@ -11,7 +11,7 @@ from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import FAR, SUCCESS
-from fastrm.kernels.exact import distances
+from fastrm.kernels.exact import search
 from fastrm.learners.batch import check_numbers
 from fastrm.learners.coupled import agenda_of, check_cells, follow_columns, is_planned
 from fastrm.learners.registry import Values
@@ -127,7 +127,7 @@ def true_columns(terrain: Terrain, agenda: Agenda, gamma: float, per: Per = "obj
     q = np.empty((len(terrain.cells), len(columns), terrain.next_s.shape[1]))
     steps: Array = np.empty(len(terrain.cells), dtype=np.int32)
     for k, (_, cells) in enumerate(columns):
-        distances.flood(terrain.next_s, cells.astype(np.uint32), steps, np.empty(len(steps), dtype=np.uint32))
+        search.flood(terrain.next_s, cells.astype(np.uint32), steps, np.empty(len(steps), dtype=np.uint32))
         q[:, k] = np.where(steps < FAR, float(gamma) ** steps, 0.0)[terrain.next_s]
     first, stage = (np.array(list(numbers)) for numbers in zip(*((cells[0], i) for i, cells in columns), strict=True))
     return Values(q, {"cell": first, "stage": stage, "plans": np.array(0), "gamma": np.array(float(gamma))})

@@ -11,7 +11,7 @@ with Q = 0 in every terminal. Laid out as QRM's table.
 from __future__ import annotations
 
 from fastrm.kernels.contracts import Setting, Span, State
-from fastrm.kernels.learners import expected_sarsa
+from fastrm.kernels.learners import sarsa
 from fastrm.learners.qrm import Qrm
 
 
@@ -23,7 +23,7 @@ class ExpectedSarsa(Qrm):
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""
-        expected_sarsa.run(setting, state, span)
+        sarsa.run_expected(setting, state, span)
 
 
 LEARNER = ExpectedSarsa()

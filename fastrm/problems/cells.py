@@ -18,7 +18,7 @@ from fastrm.arrays import Array, aligned_full
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS, Columns, Tables
-from fastrm.kernels.exact import tours
+from fastrm.kernels.exact import plans
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import Agenda
 from fastrm.problems.problem import Problem
@@ -127,13 +127,13 @@ def find_tour(terrain: Terrain, agenda: Agenda, is_shortest: bool = True) -> Tou
     n_k, n_s = len(columns.stage), len(terrain.cells)
     cells = np.array([*(place[0] for _, place in objects_of_columns(terrain, agenda, "object")), terrain.starts[0]])
     leg = np.empty((n_k + 1, n_k + 1), dtype=np.int32)
-    tours.measure_legs(terrain.next_s, cells.astype(np.uint32), *(np.empty(n_s, kind) for kind in ("i4", "u4")), leg)
+    plans.measure_legs(terrain.next_s, cells.astype(np.uint32), *(np.empty(n_s, kind) for kind in ("i4", "u4")), leg)
     open_columns, tour = np.empty(n_k, dtype=np.uint64), np.empty(len(agenda.targets), dtype=np.uint8)
     if is_shortest:
         length = np.empty((agenda.everything + 1, n_k), dtype=np.int32)
-        total, n = tours.shortest_tour(columns, leg, length, open_columns, tour)
+        total, n = plans.shortest_tour(columns, leg, length, open_columns, tour)
     else:
-        total, n = tours.nearest_tour(columns, leg, open_columns, tour)
+        total, n = plans.nearest_tour(columns, leg, open_columns, tour)
     return Tour(int(total), terrain.cells_of(cells[tour[:n]]), is_shortest)
 
 

@@ -19,7 +19,7 @@ from fastrm.checks import check_choice
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, MapError, did_you_mean, shown
 from fastrm.kernels.contracts import FAR
-from fastrm.kernels.exact import distances
+from fastrm.kernels.exact import search
 from fastrm.worlds import (
     ACTIONS,
     WALL,
@@ -108,7 +108,7 @@ class Terrain(ABC):
         """Mark the moves, ``[n_s, n_a]``, that bring down at least one of some distances."""
         marks = np.zeros(self.next_s.shape, dtype=np.uint8)
         for distance in measured:
-            distances.mark_closer(self.next_s, distance, marks)
+            search.mark_closer(self.next_s, distance, marks)
         return marks
 
     def reachable(self, name: str) -> bool:
@@ -158,7 +158,7 @@ class GridTerrain(Terrain):
         everywhere = np.where(passable, here + offsets, here).astype(np.uint32).reshape(-1, len(offsets))
         begin = np.unique(begin[:, 0] * width + begin[:, 1]).astype(np.uint32)
         distance = np.empty(height * width, dtype=np.int32)
-        distances.flood(everywhere, begin, distance, np.empty(height * width, np.uint32))
+        search.flood(everywhere, begin, distance, np.empty(height * width, np.uint32))
         reached = np.flatnonzero(distance != FAR)
         number = np.zeros(height * width, dtype=np.uint32)
         number[reached] = np.arange(reached.size, dtype=np.uint32)
@@ -222,13 +222,13 @@ class GridTerrain(Terrain):
         distance = np.empty(len(self.cells), dtype=np.int32)
         rows, columns = (np.ascontiguousarray(axis) for axis in self.cells.T)
         if self.metric == "manhattan":
-            distances.manhattan(rows, columns, targets[:, 0].copy(), targets[:, 1].copy(), distance)
+            search.manhattan(rows, columns, targets[:, 0].copy(), targets[:, 1].copy(), distance)
             return distance
         width = self.grid.size[1]
         keys = self.cells[:, 0] * width + self.cells[:, 1]
         wanted = targets[:, 0] * width + targets[:, 1]
         sources = np.searchsorted(keys, wanted[np.isin(wanted, keys)]).astype(np.uint32)
-        distances.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
+        search.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
         return distance
 
     def closer_any(self, name: str) -> Array:

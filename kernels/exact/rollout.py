@@ -1,7 +1,5 @@
 """Greedy roll-outs: what a learned table does when it no longer explores. Ties go to the highest action index."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit

@@ -7,8 +7,6 @@ Actions form a circle: the one after the last is the first.
 Values are laid out as in `values`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

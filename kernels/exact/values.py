@@ -5,8 +5,6 @@ case for the end of an episode. Rewards are an argument: the machine's own, its 
 shape.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -6,8 +6,6 @@ delay here: where the reference delays them, a search begins in the state after 
 Distances are never delayed. There, what a move touches is paid for by the distances of the next one.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Coupled: CRM's sweep over the columns of an agenda, and a plan of what to pursue.  q[run, s, a, k], padding 0."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

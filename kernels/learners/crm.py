@@ -1,7 +1,5 @@
 """CRM: after every step one counterfactual update for each machine state.  q[run, s, a, u], 0 from column n_u on."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

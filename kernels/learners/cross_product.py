@@ -4,8 +4,6 @@ All of them keep q[run, u, s, a], 0 for machine state n_u, and carry the local v
 step: ``x = rng0, rng1, site, u, column, t, earned``. QRM itself spells these pieces out, as its step is tuned by hand.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import part

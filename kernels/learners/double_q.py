@@ -1,7 +1,5 @@
 """Double Q-learning: two tables, each judges the other's choice.  q[run, table, u, s, a], 0 for machine state n_u."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -1,7 +1,5 @@
 """Dyna: QRM, and after every step some more updates of moves made before.  q[run, u, s, a], 0 for machine state n_u."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -5,8 +5,6 @@ ends in the worthless column n_o when that state is left. So their sweep is CRM'
 column n_o on, and controller[run, s, option].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -7,8 +7,6 @@ Tiles that were never met have no weights yet: a table gives each of them a row 
 has seen lies close together.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

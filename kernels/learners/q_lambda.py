@@ -1,7 +1,5 @@
 """Watkins's Q(lambda): an error also corrects the values that led here.  q[run, u, s, a], 0 for machine state n_u."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -1,7 +1,5 @@
 """QRM: Q-learning on cells x machine states, one update a step.  q[run, u, s, a], 0 for machine state n_u."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fastrm.kernels._jit import jit, part

@@ -1,16 +1,28 @@
-"""SARSA: the value of the action really taken next, exploration included.  q[run, u, s, a], 0 for machine state n_u."""
+"""SARSA: the value of the action really taken next; expected SARSA: the mean value of what may be done next.
 
-from __future__ import annotations
+Both include exploration, and keep q[run, u, s, a], 0 for machine state n_u.
+"""
+
+import numpy as np
 
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import NOTHING
 from fastrm.kernels.lanes import SIDE_BY_SIDE, flatten, go_on
 from fastrm.kernels.learners import qrm
-from fastrm.kernels.learners.cross_product import begin_next, bootstraps, is_over, learn, move
+from fastrm.kernels.learners.cross_product import (
+    begin_next,
+    bootstraps,
+    choose_action,
+    is_over,
+    learn,
+    move,
+    resume,
+    row_of,
+)
 from fastrm.kernels.learners.qrm import own
 from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import draw
-from fastrm.kernels.rows import row_ties
+from fastrm.kernels.rows import row_best, row_mean, row_ties
 
 
 @part
@@ -55,3 +67,28 @@ def step(world, lane, x):
 def run(setting, state, span):
     """Advance all runs by `span`, updating `state` in place."""
     go_on(own, enter, step, leave, flatten(setting), state, span, SIDE_BY_SIDE)
+
+
+@part
+def expected(q, row, explore_below, actions):
+    """Return the mean of a row of values under an epsilon-greedy choice; tied actions are worth the same."""
+    epsilon = np.float64(explore_below) / 2.0**32
+    return epsilon * row_mean(q, row, actions) + (1.0 - epsilon) * row_best(q, row, actions)
+
+
+@part
+def step_expected(world, lane, x):
+    """Make one step of a run; return its new local variables."""
+    q, here = lane[3], row_of(x)
+    a, x = choose_action(world, row_ties(q, here, world.actions), x)
+    x, e, edge = move(world, q, a, x)
+    # the target is the mean over the next choice, which is drawn only in the next step
+    ahead = expected(q, row_of(x), world.setting.rule.explore_below, world.actions) if bootstraps(world, x) else 0.0
+    learn(world, q, here + a, edge, ahead)
+    return resume(world, lane, x, e, edge)
+
+
+@jit
+def run_expected(setting, state, span):
+    """Advance all runs by `span`, updating `state` in place."""
+    go_on(own, qrm.enter, step_expected, qrm.leave, flatten(setting), state, span, SIDE_BY_SIDE)

@@ -1,7 +1,5 @@
 """A batch of environments, each a cell, a machine state and a clock, moved by one action each."""
 
-from __future__ import annotations
-
 from fastrm.kernels._jit import jit
 from fastrm.kernels.contracts import LIVE
 from fastrm.kernels.episode import step as step_one

@@ -7,8 +7,6 @@ when ``dx dx + dy dy <= reach``; a table of balls that are near enough along eac
 A batch of Water worlds, each moved by one action.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,9 +8,9 @@ SCRIPT = """
 from numba.core.cpu import CPUTargetOptions
 {change}
 import numpy as np
-from fastrm.kernels.exact import distances
+from fastrm.kernels.exact import search
 rows, distance = np.arange(5), np.zeros(5, np.int32)
-distances.manhattan(rows, rows, rows[:1], rows[:1], distance)
+search.manhattan(rows, rows, rows[:1], rows[:1], distance)
 print(distance.tolist())
 """
 

@@ -4,7 +4,7 @@ import numba
 import pytest
 from llvmlite import binding, ir
 
-from fastrm.kernels import vectors
+from fastrm.kernels import simd
 
 
 def parsed(use):
@@ -13,7 +13,7 @@ def parsed(use):
     arguments = [ir.PointerType(), ir.IntType(64), ir.IntType(64)]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), "use")
     builder = ir.IRBuilder(function.append_basic_block())
-    use(vectors.Vectors(None, builder, numba.void(), []), *function.args)
+    use(simd.Vectors(None, builder, numba.void(), []), *function.args)
     builder.ret_void()
     return str(binding.parse_assembly(str(module)))
 
