@@ -1,7 +1,8 @@
-"""Reading the small text files that people write: maps, machines and experiments."""
+"""Reading the small text files that people write (maps, machines, experiments), and writing files whole."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tomllib
@@ -88,3 +89,20 @@ def decode_text(data: bytes, source: str, error: type[FastrmError]) -> str:
         line = data.count(b"\n", 0, problem.start) + 1
         raise error(f"{source}:{line}: not UTF-8 text; save the file as UTF-8") from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def replace_file(path: str | Path, data: bytes, error: type[FastrmError]) -> None:
+    """Write a file whole or not at all, replacing one of the same name; raise `error` when that cannot be done."""
+    target = Path(check_path(path, error))
+    beside = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        reason = problem.strerror or problem
+        raise error(f"{printable(str(path))}: cannot be written: {reason}; choose another file") from None

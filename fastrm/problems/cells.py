@@ -23,7 +23,7 @@ from fastrm.machines import RewardMachine
 from fastrm.machines.language import Agenda
 from fastrm.problems.problem import Problem
 from fastrm.problems.terrain import Terrain
-from fastrm.worlds import Cell, GridMap, layout_of
+from fastrm.worlds import Cell, GridMap, layout_of, write_world
 
 Per = Literal["object", "type"]
 """What has a column of its own."""
@@ -151,6 +151,8 @@ class CellProblem(Problem):
     """The arrays the kernels read."""
     slip: float = field(default=0.0, kw_only=True)
     """Probability that a move goes sideways."""
+    gamma: float = field(default=0.9, kw_only=True)
+    """The discount in the rewards of the tables; it matters where there are potentials."""
 
     @property
     @abstractmethod
@@ -189,6 +191,12 @@ class CellProblem(Problem):
     def start_cells(self) -> tuple[Cell, ...]:
         """The cells of its map in which episodes begin."""
         return self.starts
+
+    def describe(self) -> dict[str, object]:
+        """Return what `fastrm.compile` makes it of, as values that JSON holds."""
+        starts = [self.terrain.cells[s].tolist() if self.layout else s for s in self.tables.starts.tolist()]
+        settings = {"metric": self.terrain.metric, "slip": float(self.slip), "gamma": self.gamma}
+        return super().describe() | {"world": write_world(self.terrain.world), "start": starts, "settings": settings}
 
     def draw_start(self, random: np.random.Generator) -> int:
         """Return the number of a start cell, drawn where there are several."""

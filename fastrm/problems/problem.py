@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cached_property
 from typing import ClassVar
 
@@ -97,6 +98,14 @@ class Problem(ABC):
     @abstractmethod
     def refusal(self) -> str:
         """What to say where something needs another kind of problem."""
+
+    def describe(self) -> dict[str, object]:
+        """Return what `fastrm.compile` makes it of, as values that JSON holds."""
+        return {
+            "source": self.source,
+            "machines": [[machine.write(), machine.source] for machine in self.machines],
+            "profile": asdict(self.profile),
+        }
 
     @property
     def is_quickly_solved(self) -> bool:

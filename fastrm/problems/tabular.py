@@ -230,8 +230,6 @@ class TabularProblem(CellProblem):
     """int64 [n_e]: a move of every event, as s * n_a + a."""
     potential: Array | None = None
     """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
-    gamma: float = 0.9
-    """The discount in the rewards of the tables; it matters where there are potentials."""
     kind = "tabular"
 
     @property

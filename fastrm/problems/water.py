@@ -261,6 +261,12 @@ class WaterProblem(Problem):
         """`shortest`, NaN where episodes begin anywhere: then it differs from start to start."""
         return (math.nan,) * len(self.machines) if self.is_anywhere else self.shortest
 
+    def describe(self) -> dict[str, object]:
+        """Return what `fastrm.compile` makes it of, as values that JSON holds."""
+        start = ANYWHERE if self.is_anywhere else None
+        world = {"world": self.world.to_json(), "velocity": list(self.world.velocity)}
+        return super().describe() | world | {"start": start, "settings": {}}
+
     def defaults(self, steps: int) -> dict[str, object]:
         """Return the learner settings that were found to learn well here."""
         return {"alpha": f"linear(0.5, 0.1, {steps})", "q_init": 0.03, "episode_limit": WATER_LIMIT}
