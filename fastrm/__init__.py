@@ -38,10 +38,12 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
         Composition as Composition,
+        Evaluation as Evaluation,
         HrmFixedPoint as HrmFixedPoint,
         Run as Run,
         compose as compose,
         hrm_fixed_point as hrm_fixed_point,
+        load_run as load_run,
         register as register,
         train as train,
         train_many as train_many,

@@ -30,6 +30,7 @@ DELEGATES = {
     ("exact/answers.py", "_repr_html_"),
     ("learners/runs.py", "_repr_html_"),
     ("learners/runs.py", "plot"),
+    ("learners/runs.py", "save"),
     ("results/dataset.py", "_repr_html_"),
     ("results/dataset.py", "plot"),
     ("experiments/experiment.py", "load"),

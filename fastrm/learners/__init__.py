@@ -17,10 +17,12 @@ if TYPE_CHECKING:  # read by `lazy_names` too
     from fastrm.learners.hrm import option_pairs as option_pairs
     from fastrm.learners.registry import register as register
     from fastrm.learners.runs import (
+        Evaluation as Evaluation,
         Run as Run,
         acts_by_state as acts_by_state,
         check_acts_by_state as check_acts_by_state,
     )
+    from fastrm.learners.saving import load_run as load_run
     from fastrm.learners.training import (
         SHARE_FOR_TABLES as SHARE_FOR_TABLES,
         iter_runs as iter_runs,

@@ -183,8 +183,10 @@ class Linear:
     def put(self, problem: Any, state: State, i: int, values: Values) -> None:
         """Begin with weights that were learned."""
         own: Weights = state.own
-        rows = len(values.more["tiles"])
-        own.row_of[i, values.more["tiles"]] = 1 + np.arange(rows, dtype=np.int32)
+        tiles, rows, n_tiles = values.more["tiles"], len(values.q) - 1, own.row_of.shape[1]
+        if tiles.dtype.kind not in "iu" or tiles.shape != (rows,) or not ((tiles >= 0) & (tiles < n_tiles)).all():
+            raise ConfigError(f"warm_start: tiles: must be {rows} numbers below {n_tiles}, one for each row of weights")
+        own.row_of[i, tiles] = 1 + np.arange(rows, dtype=np.int32)
         state.agents["rows"][i] = rows
         own.runs[i] = np.zeros(max(values.q.size, own.runs[i].size))
         own.runs[i][: values.q.size] = values.q.reshape(-1)

@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_whole
+from fastrm.checks import check_number, check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, printable, shown
 from fastrm.learners import registry
-from fastrm.problems import Episode, Problem, TabularEpisode, TabularProblem, check_tabular, find_actions
+from fastrm.problems import (
+    Episode,
+    Moment,
+    Problem,
+    TabularEpisode,
+    TabularProblem,
+    check_tabular,
+    find_actions,
+    retrace,
+    slide,
+)  # fmt: skip
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation:
+    """How a greedy policy did in some episodes; see `Run.evaluate`."""
+
+    completed: Array
+    """Whether each episode completed the task, bool [episode]."""
+    lengths: Array
+    """Steps of each episode, int64 [episode]."""
+    returns: Array
+    """Sum of the machine's own rewards in each episode, undiscounted, float64 [episode]."""
+    is_exact: bool
+    """Whether nothing was drawn: there is then one episode for every start."""
+
+    @property
+    def success(self) -> float:
+        """Share of the episodes that completed the task."""
+        return float(self.completed.mean())
+
+    @property
+    def length(self) -> tuple[float, float, float]:
+        """Quartiles of the steps of episodes that completed the task, NaN if none did: 25, 50 and 75 %."""
+        return _quartiles(self.lengths[self.completed])
+
+    @property
+    def total(self) -> tuple[float, float, float]:
+        """Quartiles of the returns of all episodes: 25, 50 and 75 %."""
+        return _quartiles(self.returns)
+
+    def __repr__(self) -> str:
+        both = self.length, self.total
+        spreads = [f"{mid:.6g} ({low:.6g} to {high:.6g})" if not isnan(low) else "-" for low, mid, high in both]
+        episodes = "1 episode" if len(self.lengths) == 1 else f"{len(self.lengths)} episodes"
+        return f"<Evaluation of {episodes}: success {self.success:.3g}, length {spreads[0]}, return {spreads[1]}>"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,6 +190,13 @@ class Run:
         >>> run.next_action(problem, (4, 4), "u0") == run.path_actions(problem)[0]
         True
         """
+        s, u = self._numbered(problem, cell, state)
+        return _last_best(self.q[s, self._column(s, u)])
+
+    def _numbered(
+        self, problem: TabularProblem, cell: Cell | int, state: int | str | tuple[int, str]
+    ) -> tuple[int, int]:
+        """Return the numbers of a cell and a machine state; raise ConfigError where `next_action` does."""
         check_acts_by_state(self.algo)
         for each in (problem, self.problem or problem):
             check_tabular(each)
@@ -158,14 +211,185 @@ class Run:
             s = int(cell)
         else:
             s = problem.number_of(cell, "cell")
-        return _last_best(self.q[s, self._column(s, _number_of_state(self.states, state))])
+        return s, _number_of_state(self.states, state)
 
-    def act(self, episode: Episode) -> int:
-        """Return what the greedy policy does next in an episode, on a map or a table."""
-        if not isinstance(episode, Episode):
-            raise ConfigError(f"episode={shown(episode)}: must be an episode, such as problem.episode()")
-        here = cast("TabularEpisode", episode)
-        return self.next_action(check_tabular(episode.problem), here.s, here.u)
+    def act(self, state: Episode | Sequence[object] | Array) -> int:
+        """Return what the greedy policy does in a state, on a map or a table.
+
+        Parameters
+        ----------
+        state : pair or Episode
+            A cell and a machine state, each as in `next_action`; so the pair that an environment observes will do. Or
+            an episode in progress.
+
+        Raises
+        ------
+        ConfigError
+            As for `next_action`.
+
+        Examples
+        --------
+        >>> import fastrm
+        >>> problem = fastrm.compile(fastrm.GridMap.generate("1a1b", size=9, seed=1), fastrm.task("a-b"))
+        >>> run = fastrm.train(problem, "crm", steps=50_000)
+        >>> run.act(((4, 4), "u0")) == run.greedy_actions[0][0]
+        True
+        """
+        return self.next_action(*self._located(state))
+
+    def policy(self) -> Callable[[Episode | Sequence[object] | Array], int]:
+        """Return the greedy policy as a function of a state; see `act`."""
+        return self.act
+
+    def values(self, state: Episode | Sequence[object] | Array) -> Array:
+        """Return the learned value of every action in a state, given as for `act`; for HRM of the best option there."""
+        problem, cell, machine_state = self._located(state)
+        s, u = self._numbered(problem, cell, machine_state)
+        return np.array(self.q[s, self._column(s, u)])
+
+    def evaluate(
+        self,
+        episodes: int = 100,
+        *,
+        epsilon: float = 0.0,
+        start: Cell | int | None = None,
+        task: int = 0,
+        seed: int = 0,
+    ) -> Evaluation:
+        """Play episodes by the greedy policy, each at most as long as the episodes it learned from.
+
+        Where nothing is left to chance (no slip, `epsilon` 0) one episode from every start tells all, and the answer is
+        exact.
+
+        Parameters
+        ----------
+        episodes : int
+            Episodes to play where something is left to chance.
+        epsilon : float
+            Probability of a random action.
+        start : cell, optional
+            Where episodes begin, (row, column) or the number of a cell; by default in the starts of the problem.
+        task : int
+            Which machine is played.
+        seed : int
+            Seed of all that is drawn.
+
+        Raises
+        ------
+        ConfigError
+            When an argument is out of range, or for learners that keep no values per machine state (`coupled`, and all
+            on Water world) when `epsilon`, `start` or slip is asked for.
+
+        Examples
+        --------
+        >>> import fastrm
+        >>> problem = fastrm.compile(fastrm.GridMap.generate("1a1b", size=9, seed=1), fastrm.task("a-b"))
+        >>> run = fastrm.train(problem, "crm", steps=50_000)
+        >>> run.evaluate()
+        <Evaluation of 1 episode: success 1, length 11 (11 to 11), return 1 (1 to 1)>
+        >>> run.evaluate(200, epsilon=0.1).success
+        1.0
+        """
+        problem = self._its_problem()
+        check_whole("episodes", episodes, 1, 10**7)
+        check_number("epsilon", epsilon, 0, 1)
+        check_whole("seed", seed, 0, 2**64 - 1)
+        is_exact, random = epsilon == 0 and not problem.slip, np.random.default_rng(seed)
+        starts: Sequence[int | None] = [None]
+        if start is not None:
+            starts = [self._numbered(check_tabular(problem), start, 0)[0]] * (1 if is_exact else int(episodes))
+        elif not is_exact:
+            starts = [problem.draw_start(random) for _ in range(episodes)]
+        elif acts_by_state(self.algo, problem.kind):
+            starts = check_tabular(problem).tables.starts.tolist()
+        played = [self._play(problem, task, first, epsilon, random) for first in starts]
+        return Evaluation(
+            completed=np.array([episode.success for episode, _ in played]),
+            lengths=np.array([episode.steps for episode, _ in played]),
+            returns=np.array([paid for _, paid in played]),
+            is_exact=is_exact,
+        )
+
+    def walk(self, start: Cell | int | None = None, task: int = 0) -> tuple[Moment, ...]:
+        """Return every step of the greedy policy on a map or a table: cell, machine state, label and what was paid.
+
+        It begins in `start`, a cell or its number, by default the (first) start of the problem.
+        """
+        problem = check_tabular(self._its_problem())
+        first = problem.start if start is None else self._numbered(problem, start, 0)[0]
+        actions: list[int] = []
+        self._play(problem, task, None if start is None else first, 0.0, np.random.default_rng(0), actions)
+        return tuple(retrace(problem, problem.terrain.cells_of([first]), task, actions))
+
+    def save(self, path: str | Path) -> None:
+        """Write the run with its problem to a file that `fastrm.load_run` reads; it holds no code.
+
+        Raises
+        ------
+        ConfigError
+            When the run knows no problem, or its learner cannot begin with what was learned.
+        StoreError
+            When the file cannot be written.
+        """
+        from fastrm.learners.saving import save_run
+
+        save_run(self, path)
+
+    def _its_problem(self) -> Problem:
+        """Return what it learned about."""
+        if self.problem is None:
+            raise ConfigError("this run does not know its problem; train it with fastrm.train")
+        return self.problem
+
+    def _located(self, state: object) -> tuple[TabularProblem, Cell | int, int | str | tuple[int, str]]:
+        """Return the problem, the cell and the machine state that a state means."""
+        if isinstance(state, Episode):
+            here = cast("TabularEpisode", state)
+            return check_tabular(state.problem), here.s, here.u
+        problem = check_tabular(self._its_problem())
+        if not isinstance(state, Sequence | np.ndarray) or isinstance(state, str) or len(state) != 2:
+            raise ConfigError(
+                f"state={shown(state)}: must be a cell and a machine state, such as ({problem.starts[0]}, "
+                f"{problem.states[0][1]!r}), or an episode"
+            )
+        return problem, state[0], state[1]
+
+    def _play(
+        self,
+        problem: Problem,
+        task: int,
+        start: int | None,
+        epsilon: float,
+        random: np.random.Generator,
+        actions: list[int] | None = None,
+    ) -> tuple[Episode, float]:
+        """Play an episode, by default from the (first) start; return it and what it paid. `actions` collects moves."""
+        check_whole("task", task, 0, len(problem.machines) - 1)
+        paid, column, made = 0.0, -1, [] if actions is None else actions
+        if not acts_by_state(self.algo, problem.kind):
+            if epsilon or problem.slip or start is not None:
+                raise ConfigError(
+                    f"{self.algo} on {problem.source}: is followed from the start of the problem, and without chance; "
+                    "leave epsilon and start out, or take another learner or a problem without slip"
+                )
+            episode = problem.episode(task)
+            for action in self.path_actions(problem, task):
+                episode.step(action)
+                paid += episode.reward
+                made.append(action)
+            return episode, paid
+        here = cast("TabularEpisode", problem.episode(task, start))
+        while not here.terminated and here.steps < self.config.episode_limit:
+            u = here.u
+            column = self._column(here.s, u) if column < 0 else column
+            action = _last_best(self.q[here.s, column])
+            if epsilon and random.random() < epsilon:
+                action = int(random.integers(problem.n_actions))
+            here.step(int(slide(problem, np.array(action), random)))
+            column = column if here.u == u else -1  # an option is kept until its state is left
+            paid += here.reward
+            made.append(action)
+        return here, paid
 
     def path_actions(self, problem: Problem, task: int = 0) -> list[int]:
         """Return the actions of the greedy path in a task; cells alone do not tell where several lead to the same."""
@@ -219,13 +443,13 @@ class Run:
         return self.greedy_lengths == self.shortest
 
 
-def acts_by_state(algo: str) -> bool:
+def acts_by_state(algo: str, kind: str = "tabular") -> bool:
     """Return whether what a learner does depends on cell and machine state alone, or on the option that is best there.
 
     >>> [acts_by_state(name) for name in ("crm", "hrm", "coupled")]
     [True, True, False]
     """
-    return algo == "hrm" or registry.find(algo).per_state
+    return algo == "hrm" or registry.find(algo, kind).per_state
 
 
 def check_acts_by_state(algo: str) -> None:
@@ -260,3 +484,11 @@ def _names(states: Sequence[tuple[int, str]]) -> str:
 def _last_best(values: Array) -> int:
     """Return the best index; ties go to the last, as in roll-outs."""
     return len(values) - 1 - int(values[::-1].argmax())
+
+
+def _quartiles(numbers: Array) -> tuple[float, float, float]:
+    """Return the 25th, 50th and 75th percentile, NaN of nothing."""
+    if not numbers.size:
+        return np.nan, np.nan, np.nan
+    low, middle, high = np.percentile(numbers, (25, 50, 75)).tolist()
+    return low, middle, high

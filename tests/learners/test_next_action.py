@@ -88,5 +88,5 @@ def test_the_next_move_of_an_episode_is_that_of_its_cell_and_state():
         moves.append(run.act(episode))
         episode.step(moves[-1])
     assert tuple(moves) == run.greedy_actions[0]
-    with pytest.raises(ConfigError, match="must be an episode, such as"):
-        run.act((0, 0))
+    with pytest.raises(ConfigError, match="must be a cell and a machine state, such as"):
+        run.act(0)
