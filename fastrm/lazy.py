@@ -38,6 +38,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
         return getattr(home, name)
 
     def list_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home_of})
+        public: list[str] = sys.modules[package].__all__
+        return sorted(public)
 
     return get, list_names, sorted(home_of)

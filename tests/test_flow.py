@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import fastrm
+import fastrm.learners
+
 ROOT = Path(__file__).parent.parent
 ROOMS = [
     "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "plots", "pages", "env", "bench",
@@ -255,3 +258,10 @@ def test_the_guide_lists_the_rooms_in_their_order():
 def test_one_learner_is_read_in_five_files():
     (path,) = re.findall(r"^One learner.*?(?=^[A-Z])", (ROOT / GUIDES[1]).read_text(), re.M | re.S)
     assert 1 <= len(re.findall(r"^\d\. `", path, re.M)) <= 5
+
+
+def test_tab_completion_shows_public_names_only():
+    """Only what pages of the reference describe: no modules, no names that the package itself imports."""
+    for package in (fastrm, fastrm.learners):
+        assert dir(package) == sorted(package.__all__)
+    assert {"train", "load_run", "__version__"} < set(dir(fastrm)) and "annotations" not in dir(fastrm)
