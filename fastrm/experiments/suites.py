@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, FastrmError, did_you_mean, place, printable, shown
-from fastrm.experiments.experiment import Experiment
+from fastrm.experiments.experiment import SETTINGS, Experiment
 from fastrm.textfile import check_path, read_text, read_toml
 
 SUITES = (Path(__file__).parents[2] / "bench" / "suites", Path(__file__).parents[1] / "bench" / "suites")
@@ -219,6 +219,8 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     for key in table:
         if key not in known:
             where = where_in(path, key)
+            if key in SETTINGS:
+                raise ConfigError(f"{where}{key} is a setting of learners; write it below a line [learner]")
             raise ConfigError(f"{where}unknown key {shown(key)}{did_you_mean(key, known)}; there are {_list(known)}")
     if "base" not in table:
         return table

@@ -82,6 +82,7 @@ def test_method_names_are_read_and_written(label):
         (("seeds = 2", "seeds = 0"), "seeds=0: must be a whole number from 1"),
         (("seeds = 2", 'seeds = "two"'), "seeds='two'"),
         (("seeds = 2", "seed = 2"), r"unknown key 'seed' \(did you mean seeds\?\)"),
+        (("seeds = 2", "epsilon = 0.2"), r"\d+: epsilon is a setting of learners; write it below a line \[learner\]"),
         (("tick = 500", "tik = 500"), r"unknown key 'learner.tik' \(did you mean tick\?\)"),
         (("tick = 500", "alpha = 7"), "alpha=7"),
         (('"hrm-num"', '"hrm-mun"'), r"method 'hrm-mun' is unknown \(did you mean hrm-num\?\)"),
