@@ -219,7 +219,7 @@ MOST_REPAIRS = 3
 KILLED = 130
 
 
-class Interrupted(Exception):
+class Interrupted(KeyboardInterrupt):
     """The run was stopped by a signal after everything finished had been saved."""
 
     def __init__(self, path: Path, done: int, count: int) -> None:

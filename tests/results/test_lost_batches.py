@@ -74,6 +74,7 @@ def test_an_interrupted_run_counts_only_what_it_could_save(tmp_path):
         remove_parts(path)
         os.kill(os.getpid(), signal.SIGTERM)
 
+    assert issubclass(Interrupted, KeyboardInterrupt)  # so that a notebook stops as people expect
     with pytest.raises(Interrupted) as stop:
         run(experiment(), path, workers=1, report=after(15, act))
     assert str(stop.value).startswith(f"interrupted: {load(path).runs} of 36 runs are saved")
