@@ -16,10 +16,10 @@ REFUSAL = (
     r"this needs them; fastrm.train\(problem, 'coupled'\) and the method coupled-bool of experiments learn it$"
 )
 TRUE = {
-    "actions", "agenda", "at", "borrow", "columns", "defaults", "draw_start", "facts", "grid", "is_quickly_solved",
-    "kind", "known_shortest", "layout", "longest_episode", "machines", "n_actions", "names", "nbytes", "number_of",
-    "profile", "refusal", "room", "shortest", "sizes", "slip", "source", "stages", "start", "start_cells", "starts",
-    "terrain", "tour",
+    "actions", "agenda", "at", "borrow", "columns", "defaults", "describe", "draw_start", "facts", "gamma", "grid",
+    "is_quickly_solved", "kind", "known_shortest", "layout", "longest_episode", "machines", "n_actions", "names",
+    "nbytes", "number_of", "profile", "refusal", "room", "shortest", "sizes", "slip", "source", "stages", "start",
+    "start_cells", "starts", "terrain", "tour",
 }  # fmt: skip
 WITHOUT_STATES = {"states", "tables"}
 """What is listed by machine state, of which there are none."""
