@@ -1,7 +1,7 @@
 """The optimum of a problem: values, policy, and what the policy does.
 
 Values come with a proven bound (see `values`). Where two actions cannot be told apart within the bounds, and it
-matters, the choice is settled in rational arithmetic (see `rational`).
+matters, the choice is settled in rational arithmetic (see `values`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from fastrm.checks import check_number, check_whole
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError
 from fastrm.exact.answers import Solution, solve
-from fastrm.exact.rational import Written, settle, settle_by_steps
 from fastrm.exact.values import (
     LONGEST,
+    Written,
     action_mask,
     check_request,
     expected_values,
     follow,
     highest_action,
     largest_arps,
+    settle,
+    settle_by_steps,
     task_reward,
     value_and_policy,
 )

@@ -31,9 +31,8 @@ import numpy as np
 
 from fastrm.arrays import Array, read_only
 from fastrm.errors import ConfigError
-from fastrm.exact.rational import path_return
 from fastrm.exact.tabular import solve_rewards
-from fastrm.exact.values import Pair, follow, refuse_slip, value_and_policy
+from fastrm.exact.values import Pair, follow, path_return, refuse_slip, value_and_policy
 from fastrm.kernels.contracts import FAR, SUCCESS
 from fastrm.kernels.exact import values
 from fastrm.machines.language import as_written, constant

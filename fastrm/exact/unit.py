@@ -169,7 +169,7 @@ def solve_task(problem: TabularProblem, gamma: float, machine: int = 0) -> Tabul
     """Like `solve_rewards`, unchecked, for the task itself: success pays 1 and nothing else pays.
 
     Where no move slips the answer is known: a pair D steps from success is worth gamma^(D - 1), and an action is
-    optimal if and only if it begins a shortest path; where nothing succeeds, every action is. See `rational`.
+    optimal if and only if it begins a shortest path; where nothing succeeds, every action is. See `settle_by_steps`.
     """
     tables, gamma = problem.tables, float(gamma)
     if problem.slip or gamma == 1.0:

@@ -48,7 +48,7 @@ def test_cancelling_rewards_that_floats_cannot_tell_apart_are_judged_right():
 
 
 def test_ties_too_many_for_rational_arithmetic_are_said_to_be_undecided(monkeypatch):
-    import fastrm.exact.rational as module
+    import fastrm.exact.values as module
 
     monkeypatch.setattr(module, "EXACT_LIMIT", 3)
     grid = GridMap.parse("XXXXXXX\nXA   aX\nX     X\nXXXXXXX\n")
