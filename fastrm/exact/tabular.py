@@ -32,9 +32,9 @@ from fastrm.exact.values import (
     value_and_policy,
 )
 from fastrm.kernels.contracts import FAR, LIVE, MASK, Tables
-from fastrm.kernels.exact import arrival, search, values
+from fastrm.kernels.exact import arrival, values
 from fastrm.machines.language import as_written
-from fastrm.problems import TabularProblem, distances, mean_length
+from fastrm.problems import TabularProblem, direct_actions, distances, mean_length
 from fastrm.worlds import Cell
 
 
@@ -262,8 +262,7 @@ def solve_rewards(
         undecided = settle(problem, written, gamma, machine, policy, mask)
     chosen = mask
     if gamma == 1.0:  # an action may keep its value for ever without earning it: head for the end where there is one
-        to_end, ending = distances(tables, mask, any_end=True), np.empty_like(mask)
-        search.direct_actions(tables, to_end, True, ending)
+        ending = direct_actions(tables, distances(tables, mask, any_end=True), any_end=True)
         chosen = np.where(mask & ending, mask & ending, mask)
         error[...] = np.nan
     return TabularSolution(

@@ -23,9 +23,9 @@ from fastrm.exact.answers import ScoreUnit
 from fastrm.exact.tabular import TabularSolution, solve_rewards
 from fastrm.exact.values import LONGEST, highest_action, largest_arps, task_reward
 from fastrm.kernels.contracts import FAR
-from fastrm.kernels.exact import arrival, search
+from fastrm.kernels.exact import arrival
 from fastrm.kernels.exact.values import EPS
-from fastrm.problems import AgendaProblem, Problem, TabularProblem, every_action, unsupported
+from fastrm.problems import AgendaProblem, Problem, TabularProblem, direct_actions, unsupported
 
 _known: weakref.WeakKeyDictionary[TabularProblem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
 """What was found out about a problem, by question."""
@@ -175,8 +175,7 @@ def solve_task(problem: TabularProblem, gamma: float, machine: int = 0) -> Tabul
     if problem.slip or gamma == 1.0:
         return solve_rewards(problem, task_reward(tables), gamma, machine)
     distance = problem.steps_to_go[:, : tables.n_u]
-    hopeful, mask = distance < FAR, every_action(tables)
-    search.direct_actions(tables, problem.steps_to_go, False, mask)
+    hopeful, mask = distance < FAR, direct_actions(tables, problem.steps_to_go)
     mask[~hopeful] = 2**problem.n_actions - 1
     value = np.where(hopeful, gamma ** (distance - 1.0), 0.0)
     error = 4 * EPS * value + np.finfo(float).tiny  # what raising to a power may be off by

@@ -30,9 +30,18 @@ from fastrm.checks import check_number, check_whole
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError
 from fastrm.kernels.contracts import FAR, LIVE, MASK, SUCCESS, Tables
-from fastrm.kernels.exact import arrival, search, slip_values, values
+from fastrm.kernels.exact import arrival, slip_values, values
 from fastrm.machines.language import as_written
-from fastrm.problems import Problem, Step, TabularProblem, check_tabular, every_action, unsupported
+from fastrm.problems import (
+    Problem,
+    Step,
+    TabularProblem,
+    check_tabular,
+    direct_actions,
+    every_action,
+    pairs_within_reach,
+    unsupported,
+)
 
 _SWEEPS, _NEAR_SWEEPS, _SLIP_SWEEPS, _ROUNDS = 400, 4, 1_000_000, 10_000
 LONGEST = 100_000
@@ -112,8 +121,7 @@ def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon:
     if problem.steps_to_go[tables.starts, tables.first_u[machine]].min() > min(horizon, FAR - 1):
         return 0.0
     every = every_action(tables)
-    queue, seen = np.empty(every.size, dtype=np.int64), np.empty(every.size, dtype=np.uint8)
-    pairs = queue[: search.reach(tables, every, int(tables.first_u[machine]), seen, queue)]
+    pairs = pairs_within_reach(tables, every, machine)
     pairs = pairs[problem.steps_to_go[:, :n_u].reshape(-1)[pairs] < FAR]
     links = np.empty((len(pairs), problem.n_actions), dtype=np.int64)
     arrival.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
@@ -348,9 +356,8 @@ def settle_by_steps(
     off = rounding[:, mine]
     if off[~success].any() or (off.any() and len({written(e, mine[k]) for e, k in np.argwhere(success).tolist()}) > 1):
         return False
-    distance, direct = problem.steps_to_go, np.empty_like(mask)
-    search.direct_actions(tables, distance, False, direct)
-    hopeful = distance[:, mine] < FAR
+    direct = direct_actions(tables, problem.steps_to_go)
+    hopeful = problem.steps_to_go[:, mine] < FAR
     mask[:, mine] = np.where(hopeful, direct[:, mine], mask[:, mine])
     return True
 
@@ -364,21 +371,18 @@ def settle(
     """
     tables = problem.tables
     n_u = tables.n_u
-    seen, queue = np.empty(policy.size, dtype=np.uint8), np.empty(policy.size, dtype=np.int64)
-    count = search.reach(tables, mask, int(tables.first_u[machine]), seen, queue)
-    pairs = queue[:count]
+    pairs = pairs_within_reach(tables, mask, machine)
     here = mask.reshape(-1)[pairs]
     if not (here & (here - 1)).any():
         return None
     if gamma == 1.0:
         return "gamma = 1 leaves the order of rewards open; every path of equal reward counts as optimal"
-    if count > EXACT_LIMIT:
-        direct = np.empty_like(mask)
-        search.direct_actions(tables, problem.steps_to_go, False, direct)
+    if len(pairs) > EXACT_LIMIT:
+        direct = direct_actions(tables, problem.steps_to_go)
         if not (here & ~direct.reshape(-1)[pairs]).any():
             return None  # whichever of them is optimal, it begins a shortest path
         return (
-            f"{count} pairs of cell and state have returns that floating point cannot tell apart; "
+            f"{len(pairs)} pairs of cell and state have returns that floating point cannot tell apart; "
             f"rational arithmetic is used up to {EXACT_LIMIT}"
         )
     exact: dict[tuple[int, int], Fraction] = {}

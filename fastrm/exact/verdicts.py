@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from fastrm.arrays import Array
 from fastrm.dispatch import add_row
 from fastrm.exact import thresholds
@@ -21,8 +19,7 @@ from fastrm.exact.answers import Guarantee, Witness, guarantee
 from fastrm.exact.tabular import TabularSolution, solve_near
 from fastrm.exact.values import action_mask, check_request, refuse_slip
 from fastrm.kernels.contracts import FAR
-from fastrm.kernels.exact import search
-from fastrm.problems import TabularProblem, distances
+from fastrm.problems import TabularProblem, direct_actions, distances, pairs_within_reach
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,8 +101,7 @@ def guarantee_tables(problem: TabularProblem, gamma: float = 0.9, machine: int =
     if gamma == 1:  # not every action that keeps the value earns it
         ways = action_mask(solution.policy)
     elif verdict.startswith("detour"):
-        search.direct_actions(tables, remaining, False, ways := np.empty_like(direct))
-        ways &= solution.optimal
+        ways = direct_actions(tables, remaining) & solution.optimal
     else:
         ways = solution.optimal
     return TabularGuarantee(
@@ -140,16 +136,12 @@ def _leaves_shortest_paths(solution: TabularSolution) -> bool:
 
 def _direct(solution: TabularSolution) -> Array:
     """Return the actions that begin shortest paths, a bit each."""
-    direct = np.empty_like(solution.optimal)
-    search.direct_actions(solution.tables, solution.problem.steps_to_go, False, direct)
-    return direct
+    return direct_actions(solution.tables, solution.problem.steps_to_go)
 
 
 def _reachable(solution: TabularSolution) -> Array:
     """Return the pairs that optimal actions can lead to."""
-    seen, queue = (np.empty(solution.optimal.size, dtype=dtype) for dtype in (np.uint8, np.int64))
-    count = search.reach(solution.tables, solution.optimal, solution.first_u, seen, queue)
-    return queue[:count]
+    return pairs_within_reach(solution.tables, solution.optimal, solution.machine)
 
 
 def _can_go_on_for_ever(solution: TabularSolution, pairs: Array) -> bool:

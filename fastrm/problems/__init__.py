@@ -14,10 +14,22 @@ from fastrm.problems.cells import (
 )
 from fastrm.problems.compatibility import check_features, leaves_read
 from fastrm.problems.compiler import compile
-from fastrm.problems.episode import Moment, find_actions, retrace, slide
 from fastrm.problems.events import TableEvaluator, find_events
 from fastrm.problems.problem import Episode, Problem, unsupported
-from fastrm.problems.tabular import Step, TabularEpisode, TabularProblem, check_tabular, distances, every_action
+from fastrm.problems.tabular import (
+    Moment,
+    Step,
+    TabularEpisode,
+    TabularProblem,
+    check_tabular,
+    direct_actions,
+    distances,
+    every_action,
+    find_actions,
+    pairs_within_reach,
+    retrace,
+    slide,
+)
 from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain, survey
 from fastrm.problems.water import WaterEpisode, WaterProblem, WaterWalk, colours_of, new_scratch
 from fastrm.problems.water_tables import reward_bounds
@@ -26,7 +38,7 @@ __all__ = [
     "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "AgendaProblem", "CellProblem", "Episode", "Metric", "Moment",
     "Per", "Problem", "Start", "Step", "TableEvaluator", "TabularEpisode", "TabularProblem", "Terrain", "Tour",
     "WaterEpisode", "WaterProblem", "WaterWalk", "check_features", "check_tabular", "colours_of", "compile",
-    "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read", "mean_length",
-    "new_scratch", "objects_of_columns", "retrace", "reward_bounds", "slide", "survey", "tabulate_columns",
-    "unsupported",
+    "direct_actions", "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read",
+    "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "reward_bounds", "slide",
+    "survey", "tabulate_columns", "unsupported",
 ]  # fmt: skip

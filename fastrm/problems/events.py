@@ -7,8 +7,9 @@ A move is a pair (cell, action). Two moves on which all the propositions and fea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -206,6 +207,35 @@ class Part(NamedTuple):
     outcome: Array  # uint8   [n_e, n_u]
     reward: Array  # float64 [n_e, n_u]
     ending: Array  # int16   [n_e, n_u]
+
+
+class SideBySide(NamedTuple):
+    """The tables of several machines; columns behind the last state are padding and lead to the end."""
+
+    delta: Array  # uint32  [n_e, width]  next state, n_u for every end
+    outcome: Array  # uint8   [n_e, width]
+    reward: Array  # float64 [n_e, width]
+    ending: Array  # int16   [n_e, width]
+    image: Array  # uint8   [n_e, width]  can the event lead to a state?
+    quiet: Array  # bool    [n_e]         does it keep every state?
+    first_u: list[int]  # start state of every machine
+
+
+def lay_side_by_side(machines: Sequence[RewardMachine], parts: Sequence[Part], n_e: int, width: int) -> SideBySide:
+    """Number the states of several machines one after the other."""
+    offsets = np.cumsum([0, *(len(machine.states) for machine in machines)]).tolist()
+    n_u = offsets[-1]
+    delta, outcome = np.full((n_e, width), n_u, dtype=np.uint32), np.zeros((n_e, width), dtype=np.uint8)
+    reward, ending = np.zeros((n_e, width)), np.zeros((n_e, width), dtype=np.int16)
+    for (first, last), part in zip(pairwise(offsets), parts, strict=True):
+        delta[:, first:last] = np.where(part.delta == last - first, n_u, part.delta + first)
+        outcome[:, first:last], reward[:, first:last] = part.outcome, part.reward
+        ending[:, first:last] = part.ending
+    image = np.zeros((n_e, max(width, n_u + 1)), dtype=np.uint8)
+    np.put_along_axis(image, delta[:, :n_u].astype(np.int64), 1, axis=1)
+    quiet = (delta[:, :n_u] == np.arange(n_u)).all(axis=1)
+    first_u = [offset + machine.states.index(machine.start) for offset, machine in zip(offsets, machines, strict=False)]
+    return SideBySide(delta, outcome, reward, ending, np.ascontiguousarray(image[:, :width]), quiet, first_u)
 
 
 class Evaluator(ABC):

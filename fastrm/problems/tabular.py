@@ -12,8 +12,9 @@ rationals, when asked for.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -41,8 +42,8 @@ from fastrm.machines.language import (
 )
 from fastrm.problems.cells import CellProblem, mean_length
 from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
-from fastrm.problems.events import Events, Leaf, Part, TableEvaluator, find_events, read_events
-from fastrm.problems.problem import Episode, unsupported
+from fastrm.problems.events import Events, Leaf, Part, TableEvaluator, find_events, lay_side_by_side, read_events
+from fastrm.problems.problem import Episode, Problem, unsupported
 from fastrm.problems.terrain import Metric, Start, Terrain, survey
 from fastrm.worlds import Cell, GridMap, TableWorld
 
@@ -65,6 +66,19 @@ def distances(tables: Tables, mask: Array | None = None, any_end: bool = False) 
     scratch = (np.empty(n, dtype=np.int64) for n in (n_s + 1, tables.next_s.size, n_s * n_u))
     search.steps_to_go(tables, mask, any_end, distance, *scratch)
     return distance
+
+
+def direct_actions(tables: Tables, distance: Array, any_end: bool = False) -> Array:
+    """Mark the actions that begin shortest paths by some `distances`, a bit each, [n_s, n_u]."""
+    mask = every_action(tables)
+    search.direct_actions(tables, distance, any_end, mask)
+    return mask
+
+
+def pairs_within_reach(tables: Tables, mask: Array, machine: int) -> Array:
+    """Return the pairs, as s * n_u + u, that marked actions lead to from the starts of a machine, these first."""
+    seen, queue = np.empty(mask.size, dtype=np.uint8), np.empty(mask.size, dtype=np.int64)
+    return queue[: search.reach(tables, mask, int(tables.first_u[machine]), seen, queue)]
 
 
 def steps_to_go(steps: Array, machines: Sequence[RewardMachine]) -> list[Array]:
@@ -102,29 +116,16 @@ def pay_potential(plain: Array, phi: Array, tables: Tables, example: Array, gamm
 class WrittenRewards:
     """What every event pays in every state, in rationals, potentials aside."""
 
-    def __init__(
-        self,
-        machines: Sequence[RewardMachine],
-        terrain: Terrain,
-        profile: Profile,
-        tables: Tables,
-        plain: Array,
-        example: Array,
-        steps: Array,
-    ) -> None:
-        """`steps` are the steps to go of every pair; the rest is as in a `Problem`."""
-        self._plain = plain
+    def __init__(self, problem: TabularProblem) -> None:
+        self._plain, machines = problem.plain, problem.machines
         self._states: dict[int, tuple[TableEvaluator, list[Edge]]] = {}
         if not any(may_round(edge.reward) for machine in machines for edge in machine.edges):
             return
-        events = read_events(terrain, leaves_read(machines), tables.event, example)
-        first = 0
-        for machine, to_go in zip(machines, steps_to_go(steps, machines), strict=True):
-            evaluator = TableEvaluator(machine, events, profile, to_go)
-            for v, edges in enumerate(evaluator.edges_by_state()):
-                if any(may_round(edge.reward) for edge in edges):
-                    self._states[first + v] = evaluator, edges
-            first += len(machine.states)
+        events = read_events(problem.terrain, leaves_read(machines), problem.tables.event, problem.example)
+        parts = zip(machines, steps_to_go(problem.steps_to_go, machines), strict=True)
+        evaluators = [TableEvaluator(machine, events, problem.profile, to_go) for machine, to_go in parts]
+        states = [(evaluator, edges) for evaluator in evaluators for edges in evaluator.edges_by_state()]
+        self._states = {u: found for u, found in enumerate(states) if any(may_round(edge.reward) for edge in found[1])}
 
     def __call__(self, event: int, u: int) -> Fraction:
         """Return what an event pays in a state."""
@@ -284,9 +285,7 @@ class TabularProblem(CellProblem):
     @cached_property
     def written(self) -> WrittenRewards:
         """What the machines pay without their potentials, in rationals as written."""
-        return WrittenRewards(
-            self.machines, self.terrain, self.profile, self.tables, self.plain, self.example, self.steps_to_go
-        )
+        return WrittenRewards(self)
 
     def step(self, s: int, u: int, a: int) -> Step:
         """Make one move, by the rule of the world in plain Python.
@@ -383,6 +382,83 @@ def check_tabular(problem: object) -> TabularProblem:
     return problem
 
 
+class Moment(NamedTuple):
+    """One step of an episode."""
+
+    cell: Cell
+    state: int
+    """Column of the machine state, the number of states when the episode is over."""
+    label: str
+    paid: float
+    """Sum of the rewards so far."""
+    success: bool = False
+    """Whether this step completed the task."""
+    end: str = ""
+    """Name of the terminal state that this step led to."""
+
+
+def retrace(
+    problem: TabularProblem, path: Sequence[Cell], machine: int = 0, actions: Sequence[int] | None = None
+) -> Iterator[Moment]:
+    """Follow cells that an agent visited, and tell what its machine did meanwhile.
+
+    Where several actions lead to a cell and mean different things, `actions` says which were taken; without them
+    `find_actions` tells some that fit.
+    """
+    check_tabular(problem)
+    paid, episode = 0.0, TabularEpisode(problem, machine, problem.number_of(path[0]))
+    yield Moment(path[0], episode.u, "", 0.0)
+    for action in find_actions(problem, path, machine) if actions is None else actions:
+        episode.step(action)
+        paid += episode.reward
+        yield Moment(episode.cell, episode.u, episode.label, paid, episode.success, episode.end)
+        if episode.terminated:
+            return
+
+
+_Way = dict[tuple[int, int], tuple[tuple[int, int], int]]
+"""Of every outcome and machine state that one step can lead to: those before it, and the action."""
+
+
+def find_actions(problem: TabularProblem, path: Sequence[Cell], machine: int = 0) -> list[int]:
+    """Return actions that lead along cells.
+
+    Where several lead to the same cell, the episode goes on until the path ends, and is over there if it can be: the
+    task complete rather than failed.
+    """
+    check_tabular(problem)
+    s, reached = problem.number_of(path[0]), [int(problem.tables.first_u[machine])]
+    ways: list[_Way] = []
+    for here, there in itertools.pairwise(path):
+        s_next = problem.number_of(there)
+        actions = np.flatnonzero(problem.tables.next_s[s] == s_next).tolist()
+        if not actions:
+            raise ConfigError(f"no move leads from {here} to {there}")
+        way: _Way = {}
+        for u, a in itertools.product(reached, actions):
+            taken = problem.step(s, u, a)
+            way.setdefault((taken.outcome, taken.u), ((LIVE, u), a))
+        ways.append(way)
+        s, reached = s_next, [u for outcome, u in way if outcome == LIVE]
+        if not reached:
+            break
+    chosen: list[int] = []
+    last = min(ways[-1], key=lambda key: (key[0] != SUCCESS, key[0] == LIVE)) if ways else (LIVE, 0)
+    for way in reversed(ways):
+        last, action = way[last]
+        chosen.append(action)
+    return chosen[::-1]
+
+
+def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
+    """Return where moves really go: each sideways with the problem's probability of slipping."""
+    if not problem.slip:
+        return actions
+    turns = np.where(random.random(actions.shape) < 0.5, 1, problem.n_actions - 1)
+    turned: Array = (actions + np.where(random.random(actions.shape) < problem.slip, turns, 0)) % problem.n_actions
+    return turned
+
+
 def compile_tables(
     grid: GridMap | TableWorld,
     machines: tuple[RewardMachine, ...],
@@ -422,48 +498,34 @@ def assemble(
     terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, events: Events, parts: list[Part]
 ) -> TabularProblem:
     """Lay the machines side by side, quiet events first, and find a shortest path for each."""
-    counts = [len(machine.states) for machine in machines]
-    n_u, n_e = sum(counts), events.count
-    offsets = np.cumsum([0, *counts])
-    n_cols = (n_u + BLOCK) // BLOCK * BLOCK
-    delta = np.full((n_e, n_cols), n_u, dtype=np.uint32)
-    outcome = np.zeros((n_e, n_cols), dtype=np.uint8)
-    reward = np.zeros((n_e, n_cols))
-    ending = np.zeros((n_e, n_u), dtype=np.int16)
-    for offset, count, part in zip(offsets, counts, parts, strict=False):
-        columns = slice(offset, offset + count)
-        delta[:, columns] = np.where(part.delta == count, n_u, part.delta + offset)
-        outcome[:, columns], reward[:, columns], ending[:, columns] = part.outcome, part.reward, part.ending
-    quiet = (delta[:, :n_u] == np.arange(n_u)).all(axis=1)
-    order = np.argsort(~quiet, kind="stable")
-    rank = np.empty(n_e, dtype=np.uint32)
-    rank[order] = np.arange(n_e, dtype=np.uint32)
-    image = np.zeros(delta.shape, dtype=np.uint8)
-    np.put_along_axis(image, delta[:, :n_u].astype(np.int64), 1, axis=1)
-    partial: Array = np.logical_not(image[:, :n_u].all(axis=1)).astype(np.uint8)
-    first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
+    n_u = sum(len(machine.states) for machine in machines)
+    whole = lay_side_by_side(machines, parts, events.count, (n_u + BLOCK) // BLOCK * BLOCK)
+    order = np.argsort(~whole.quiet, kind="stable")
+    rank = np.empty(events.count, dtype=np.uint32)
+    rank[order] = np.arange(events.count, dtype=np.uint32)
+    ending = whole.ending[:, :n_u][order]
+    partial: Array = np.logical_not(whole.image[:, :n_u].all(axis=1)).astype(np.uint8)
     event = rank[events.of_move]
-    moves = _pack_moves(terrain.next_s, event)
     tables = Tables(
         next_s=np.ascontiguousarray(terrain.next_s),
         event=event,
-        moves=moves,
-        delta=delta[order],
-        outcome=outcome[order],
-        reward=np.take(reward, order, axis=0, out=aligned_full(reward.shape)),
+        moves=_pack_moves(terrain.next_s, event),
+        delta=whole.delta[order],
+        outcome=whole.outcome[order],
+        reward=np.take(whole.reward, order, axis=0, out=aligned_full(whole.reward.shape)),
         partial=partial[order],
-        image=image[order],
-        first_u=np.array(first_u, dtype=np.uint32),
+        image=whole.image[order],
+        first_u=np.array(whole.first_u, dtype=np.uint32),
         own_score=np.array([machine.score == "own" for machine in machines], dtype=np.uint8),
         starts=np.ascontiguousarray(terrain.starts),
         n_u=n_u,
-        n_quiet=int(quiet.sum()),
+        n_quiet=int(whole.quiet.sum()),
     )
     for array in (*tables, ending):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    problem = TabularProblem(terrain, machines, profile, tables, ending[order], tables.reward, events.example[order])
-    for machine, u in zip(machines, first_u, strict=True):
+    problem = TabularProblem(terrain, machines, profile, tables, ending, tables.reward, events.example[order])
+    for machine, u in zip(machines, whole.first_u, strict=True):
         far = np.flatnonzero(problem.steps_to_go[terrain.starts, u] >= FAR)
         if far.size == terrain.starts.size:
             raise MachineError(why_impossible(machine, terrain))

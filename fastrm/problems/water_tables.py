@@ -53,7 +53,7 @@ from fastrm.machines.language import (
     leaves,
     write,
 )
-from fastrm.problems.events import Evaluator, EventTable, Part
+from fastrm.problems.events import Evaluator, EventTable, Part, lay_side_by_side
 from fastrm.worlds import COLOURS, FASTEST, PACE, PUSH, WATER_LIMIT, WaterWorld
 
 MAX_STATES = 1 << 16
@@ -403,17 +403,8 @@ def tabulate_machines(machines: Sequence[RewardMachine], events: WaterEvents, fa
     programs, features = Programs(events.features, side), events.features
     evaluators = [WaterEvaluator(machine, events, falls_off, programs) for machine in machines]
     parts = [evaluator.run() for evaluator in evaluators]
-    offsets = np.cumsum([0, *(len(machine.states) for machine in machines)]).tolist()
-    n_u = offsets[-1]
-    delta = np.hstack([
-        np.where(part.delta == part.delta.shape[1], n_u, part.delta + offset)
-        for part, offset in zip(parts, offsets, strict=False)
-    ]).astype(np.uint32)  # fmt: skip
-    outcome, reward = (
-        np.ascontiguousarray(np.hstack([getattr(part, name) for part in parts])) for name in ("outcome", "reward")
-    )
-    image = np.zeros((events.count, n_u + 1), dtype=np.uint8)
-    np.put_along_axis(image, delta.astype(np.int64), 1, axis=1)
+    n_u = sum(len(machine.states) for machine in machines)
+    whole = lay_side_by_side(machines, parts, events.count, n_u)
     strides = np.cumprod([64, *(2 * len(numbers) + 1 for numbers in events.bounds)]).tolist()
     bounds = np.full((len(features), max(map(len, events.bounds), default=0)), np.inf)
     for f, numbers in enumerate(events.bounds):
@@ -424,14 +415,12 @@ def tabulate_machines(machines: Sequence[RewardMachine], events: WaterEvents, fa
     ]
     seen = np.zeros(len(COLOURS), dtype=np.uint8)
     seen[[row[1] for row in rows]] = 1
-    first_u = [offset + m.states.index(m.start) for offset, m in zip(offsets, machines, strict=False)]
     first, word, number = programs.arrays()
     tables = Machines(
-        delta=delta, outcome=outcome, reward=reward,
+        delta=whole.delta, outcome=whole.outcome, reward=whole.reward,
         words=np.hstack([one.words for one in evaluators]), reads=np.hstack([one.reads for one in evaluators]),
-        image=np.ascontiguousarray(image[:, :n_u]),
-        quiet=(delta == np.arange(n_u)).all(axis=1).astype(np.uint8),
-        first_u=np.array(first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
+        image=whole.image, quiet=whole.quiet.astype(np.uint8),
+        first_u=np.array(whole.first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
         bounds=bounds, first=first, word=word, number=number, seen=seen, n_u=n_u,
     )  # fmt: skip
     for array in tables:
