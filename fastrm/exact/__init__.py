@@ -3,7 +3,6 @@
 from fastrm.exact.answers import Check, Finding, Guarantee, ScoreUnit, Solution, Witness, check, guarantee, solve
 from fastrm.exact.lint import lint
 from fastrm.exact.tabular import TabularSolution
-from fastrm.exact.thresholds import as_float, critical_reward
 from fastrm.exact.unit import optimal_arps, score_ceiling, score_units
 from fastrm.exact.values import (
     check_gamma,
@@ -14,7 +13,7 @@ from fastrm.exact.values import (
     value_and_policy,
     value_range,
 )
-from fastrm.exact.verdicts import TabularGuarantee, guarantee_tables
+from fastrm.exact.verdicts import TabularGuarantee, as_float, critical_reward, guarantee_tables
 from fastrm.exact.water import WaterGuarantee, WaterSolution, guarantee_water
 
 __all__ = [

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fastrm.exact.water import WaterSolution
 
 
+@dataclass(frozen=True, eq=False)
 class Solution(ABC):
     """The optimal policy of one machine of a problem; `solve` finds it."""
 
@@ -87,6 +88,7 @@ class Witness:
     """Discounted reward of the best shortest path."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Guarantee(ABC):
     """The verdict on one machine of a problem; `guarantee` makes one. Thresholds are found when first asked for.
 
@@ -112,12 +114,18 @@ class Guarantee(ABC):
     """Whether at least one does."""
     length: int | None
     """Fewest steps in which an optimal policy completes the task, None if none does."""
-    shortest: int
-    """Length of a shortest path."""
-    witness: Witness
-    """What an optimal policy does, and what a shortest path would earn."""
     reason: str | None = None
     """Why there is no verdict, where there is none."""
+
+    @property
+    def shortest(self) -> int:
+        """Length of a shortest path."""
+        return int(self.solution.shortest)
+
+    @property
+    @abstractmethod
+    def witness(self) -> Witness:
+        """What an optimal policy does, and what a shortest path would earn."""
 
     def __repr__(self) -> str:
         return f"<Guarantee {self.verdict}: optimal {self.length}, shortest {self.shortest} steps>"

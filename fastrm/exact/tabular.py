@@ -44,10 +44,6 @@ class TabularSolution(Solution):
 
     problem: TabularProblem
     """The problem, at the discount asked for."""
-    machine: int
-    """Which machine of it."""
-    gamma: float
-    """Discount factor."""
     reward: Array
     """What every event pays in every state, potentials aside, [n_e, n_cols]."""
     value: Array

@@ -212,10 +212,6 @@ class WaterSolution(Solution):
 
     problem: WaterProblem
     """The problem."""
-    machine: int
-    """Which machine of it."""
-    gamma: float
-    """Discount factor."""
     value: float
     """Discounted reward of the optimal policy from the start."""
     ends: int
@@ -252,7 +248,7 @@ class WaterSolution(Solution):
         return self.problem.positions(self.problem.walk(self.actions, self.machine).states)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WaterGuarantee(Guarantee):
     """Does every optimal policy of a machine take the fewest steps? `fastrm.guarantee` tells."""
 
@@ -260,45 +256,14 @@ class WaterGuarantee(Guarantee):
     """The optimum that the verdict is about."""
     shortest_return: float
     """The largest discounted reward of a path with the fewest steps."""
-    is_shortest: bool
-    """Whether every optimal policy takes the fewest steps."""
-
-    @property
-    def some_are_shortest(self) -> bool:  # type: ignore[override]
-        """Whether at least one optimal policy takes the fewest steps."""
-        return _are_equal(self.solution.value, self.shortest_return)
-
-    @property
-    def length(self) -> int | None:  # type: ignore[override]
-        """Steps of the soonest optimal policy, None if it does not complete the task."""
-        return self.solution.length
-
-    @property
-    def shortest(self) -> int:  # type: ignore[override]
-        """Fewest steps that complete the task."""
-        return int(self.solution.shortest)
 
     @cached_property
-    def witness(self) -> Witness:  # type: ignore[override]
+    def witness(self) -> Witness:
         """Where an optimal policy leads, and a path with the fewest steps."""
         problem = self.solution.problem
         fewest = problem.positions(problem.walk(self.shortest_actions, self.solution.machine).states)
         paths = cast("tuple[tuple[Cell, ...], ...]", (self.solution.path, fewest))
         return Witness(paths[0], (), "", None, paths[1], self.solution.value, self.shortest_return)
-
-    @property
-    def verdict(self) -> str:  # type: ignore[override]
-        """``shortest``, ``shortest for some optimal policies only``, ``detour (+k steps)``, ``never finishes`` or
-        ``ends in failure``.
-        """
-        length, shortest = self.solution.length, self.solution.shortest
-        if self.is_shortest:
-            return "shortest"
-        if _are_equal(self.solution.value, self.shortest_return):
-            return "shortest for some optimal policies only"
-        if length is None:
-            return "ends in failure" if self.solution.ends < 0 else "never finishes"
-        return f"detour (+{length - shortest} steps)"
 
     @cached_property
     def shortest_actions(self) -> tuple[int, ...]:
@@ -335,12 +300,24 @@ def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> 
 @add_row(guarantee, WaterProblem)
 def guarantee_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterGuarantee:
     """Decide whether every optimal policy takes the fewest steps; `fastrm.guarantee` calls it."""
-    best, entry = solve_water(problem, gamma, machine), problem.entry(machine)
-    if entry.outcome != LIVE:
-        return WaterGuarantee(best, best.value, is_shortest=True)
-    value, _ = _fewest(problem, machine, best.gamma).start()
-    fewest = _from_start(problem, machine, best.gamma, value)
-    return WaterGuarantee(best, fewest, is_shortest=_are_equal(best.value, fewest) and not _may_be_late(best))
+    best = solve_water(problem, gamma, machine)
+    fewest, is_late = best.value, False
+    if problem.entry(machine).outcome == LIVE:
+        fewest = _from_start(problem, machine, best.gamma, _fewest(problem, machine, best.gamma).start()[0])
+        is_late = not _are_equal(best.value, fewest) or _may_be_late(best)
+    some = _are_equal(best.value, fewest)
+    if not is_late:
+        verdict = "shortest"
+    elif some:
+        verdict = "shortest for some optimal policies only"
+    elif best.length is None:
+        verdict = "ends in failure" if best.ends < 0 else "never finishes"
+    else:
+        verdict = f"detour (+{best.length - best.shortest} steps)"
+    return WaterGuarantee(
+        solution=best, verdict=verdict, is_shortest=not is_late, some_are_shortest=some, length=best.length,
+        shortest_return=fewest,
+    )  # fmt: skip
 
 
 def _may_be_late(best: WaterSolution) -> bool:

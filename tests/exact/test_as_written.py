@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fastrm import GridMap, RewardMachine, compile, guarantee, lint, solve
-from fastrm.exact.thresholds import critical_reward
+from fastrm.exact import critical_reward
 
 GRID = GridMap.parse("XXXXXX\nXaAb X\nX   cX\nXXXXXX")
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import pytest
 
 import fastrm
-from fastrm.exact.thresholds import critical_reward
+from fastrm.exact import critical_reward
 
 from brute_force import SUCCESS, Truth, cross, read_number
 from sizes import either

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee, task
-from fastrm.exact.thresholds import critical_reward
+from fastrm.exact import critical_reward
 from fastrm.worlds import ACTIONS
 
 THEORY = (Path(__file__).parents[2] / "docs/explanation/theory.md").read_text(encoding="utf-8")

@@ -21,8 +21,8 @@ from fastrm import (
     train,
 )
 from fastrm.env import RewardMachineEnv, RewardMachineVectorEnv
+from fastrm.exact import critical_reward
 from fastrm.exact.tabular import solve_rewards
-from fastrm.exact.thresholds import critical_reward
 
 import naive
 from machine_specs import machine_text
