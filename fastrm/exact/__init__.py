@@ -1,9 +1,21 @@
 """Answers without learning: optima, scores, verdicts and thresholds, every bound proven. No randomness."""
 
-from fastrm.exact.answers import Check, Finding, Guarantee, ScoreUnit, Solution, Witness, check, guarantee, solve
+from fastrm.exact.answers import (
+    Check,
+    Finding,
+    Guarantee,
+    ScoreUnit,
+    Solution,
+    Witness,
+    check,
+    guarantee,
+    optimal_arps,
+    score_ceiling,
+    score_units,
+    solve,
+)
 from fastrm.exact.lint import lint
 from fastrm.exact.tabular import TabularSolution
-from fastrm.exact.unit import optimal_arps, score_ceiling, score_units
 from fastrm.exact.values import (
     check_gamma,
     check_request,

@@ -1,7 +1,7 @@
 """What can be asked of a problem without learning, whatever its kind: the verbs, each a table with a row per kind.
 
-The rows are written beside what they work on: `tabular`, `verdicts`, `unit` and `lint` for maps and tables, `water` for
-Water world. Answers share the classes below; what a kind has no answer for is refused in one line.
+The rows are written beside what they work on: `tabular`, `verdicts` and `lint` for maps and tables, `water` for Water
+world. Answers share the classes below; what a kind has no answer for is refused in one line.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
-from fastrm.dispatch import by_kind
+from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError
-from fastrm.problems import Problem, TabularProblem, WaterProblem, unsupported
+from fastrm.problems import AgendaProblem, Problem, TabularProblem, WaterProblem, unsupported
 from fastrm.worlds import Cell, Point
 
 if TYPE_CHECKING:
@@ -90,18 +90,7 @@ class Witness:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Guarantee(ABC):
-    """The verdict on one machine of a problem; `guarantee` makes one. Thresholds are found when first asked for.
-
-    Examples
-    --------
-    >>> import fastrm
-    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=2)
-    >>> found = guarantee(fastrm.compile(grid, fastrm.task("a-b", kind="numeric", terminal_reward=0)))
-    >>> found
-    <Guarantee never finishes: optimal None, shortest 13 steps>
-    >>> round(found.critical_reward, 6)
-    12.727778
-    """
+    """The verdict on one machine of a problem; `guarantee` makes one. Thresholds are found when first asked for."""
 
     solution: Any
     """The optimum that the verdict is about, a `Solution`."""
@@ -254,12 +243,8 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
 
     Parameters
     ----------
-    problem : Problem
-        The compiled world and machines.
-    gamma : float
-        Discount factor, above 0 and at most 1.
-    machine : int
-        Which machine of a multi-task problem.
+    problem, gamma, machine
+        As for `solve`.
 
     Returns
     -------
@@ -274,13 +259,12 @@ def guarantee(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Guarant
     Examples
     --------
     >>> import fastrm
-    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=1)
-    >>> numeric = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)
-    >>> verdict = guarantee(fastrm.compile(grid, numeric))
-    >>> verdict.verdict, verdict.witness.state
-    ('never finishes', 'u0')
-    >>> verdict.critical_reward > 0
-    True
+    >>> grid = fastrm.GridMap.generate("1a1b", size=15, seed=2)
+    >>> found = guarantee(fastrm.compile(grid, fastrm.task("a-b", kind="numeric", terminal_reward=0)))
+    >>> found, found.witness.state
+    (<Guarantee never finishes: optimal None, shortest 13 steps>, 'u0')
+    >>> round(found.critical_reward, 6)
+    12.727778
     """
     raise unsupported(problem)
 
@@ -291,12 +275,8 @@ def check(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Check:
 
     Parameters
     ----------
-    problem : Problem
-        The compiled world and machines.
-    gamma : float
-        Discount factor, above 0 and at most 1.
-    machine : int
-        Which machine of a multi-task problem.
+    problem, gamma, machine
+        As for `solve`.
 
     Returns
     -------
@@ -316,5 +296,88 @@ def check(problem: Problem, gamma: float = 0.9, machine: int = 0) -> Check:
     >>> report = check(fastrm.compile(grid, numeric))
     >>> report.guarantee.verdict, [finding.kind for finding in report.findings]
     ('never finishes', ['procrastination'])
+    """
+    raise unsupported(problem)
+
+
+@by_kind
+def optimal_arps(problem: Problem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
+    r"""Return the optimal average reward per step of every task of a problem.
+
+    The policy is optimal for the task reward, 1 on success (for machines in the reference's format, for the rewards
+    they pay), and acts epsilon-greedily without step limit. So all kinds of machine for one task share one unit.
+    A gamma near 0 or 1 hardly tells short paths from long ones; outside 0.01 to 0.999 0.9 is taken.
+
+    Parameters
+    ----------
+    problem : Problem
+        The compiled map and machines.
+    gamma : float
+        Discount factor, from 0 to 1.
+    epsilon : float
+        Probability of a random action.
+
+    Returns
+    -------
+    tuple of float
+        Expected task reward per step, one per machine.
+
+    Raises
+    ------
+    ConfigError
+        When a number is out of range.
+
+    Examples
+    --------
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> optimal_arps(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
+    (0.5,)
+    """
+    raise unsupported(problem)
+
+
+@by_kind
+def score_units(
+    problem: Problem, gamma: float = 0.9, epsilon: float = 0.1, horizon: int = 1000
+) -> tuple[ScoreUnit, ...]:
+    r"""Return what the scores of every task of a problem are measured by: `optimal_arps`, or else totals.
+
+    On Water world, and for an agenda without machine states, that is one completion in the fewest known steps.
+
+    Totals are for machines with `score own` whose best policy earns no reward per step. 1 is then the expected sum of
+    own rewards of the policy of `optimal_arps`, 0 that of random steps, both cut off at `horizon`.
+
+    Raises
+    ------
+    ConfigError
+        When that policy earns no more than random steps.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> text = "score own\nstart u\nsuccess done\nu -> done when a reward -1\nu -> u otherwise reward -1\n"
+    >>> score_units(fastrm.compile(grid, fastrm.RewardMachine.parse(text)), epsilon=0.0)[0].one
+    -2.0
+    """
+    raise unsupported(problem)
+
+
+@add_row(score_units, AgendaProblem)
+def score_units_of_agendas(problem: AgendaProblem, *settings: float) -> tuple[ScoreUnit, ...]:
+    """Measure scores by the tour that is known."""
+    return () if problem.tour is None else (ScoreUnit(1 / problem.tour.length),)
+
+
+@by_kind
+def score_ceiling(problem: Problem, epsilon: float = 0.1, horizon: int = 1000) -> tuple[float, ...]:
+    r"""Return the largest expected task reward per step of any policy that must explore, for every task of a problem.
+
+    A policy may depend on the time since the episode began; episodes are cut off at `horizon`. NaN for machines that
+    are scored by their own rewards.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> score_ceiling(fastrm.compile(grid, fastrm.RewardMachine.sequence("a")), epsilon=0.0)
+    (0.5,)
     """
     raise unsupported(problem)

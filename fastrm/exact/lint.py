@@ -10,9 +10,8 @@ import numpy as np
 from fastrm.config import LearnerConfig, Profile
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, FastrmError, place, shown
-from fastrm.exact.answers import Check, Finding, check
+from fastrm.exact.answers import Check, Finding, check, optimal_arps
 from fastrm.exact.tabular import TabularSolution, solve_rewards
-from fastrm.exact.unit import optimal_arps
 from fastrm.exact.values import check_gamma, follow
 from fastrm.exact.verdicts import TabularGuarantee, guarantee_tables
 from fastrm.kernels.contracts import LIVE

@@ -1,14 +1,22 @@
 """The optimum of a problem: values, policy, and what the policy does.
 
 Values come with a proven bound (see `values`). Where two actions cannot be told apart within the bounds, and it
-matters, the choice is settled in rational arithmetic (see `values`).
+matters, the choice is settled in rational arithmetic.
+
+The unit of the score is the expected task reward per step of the best policy for the task itself, as it was published.
+It is no ceiling: among equally short paths some bear random steps better than others. A machine scored by rewards of
+its own may pay nothing per step, or cost something, even if played well; its episodes are then scored by their totals:
+(G - G_random) / (G_unit - G_random), all three with the step limit.
 """
 
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +24,7 @@ from fastrm.arrays import Array, read_only
 from fastrm.checks import check_number, check_whole
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError
-from fastrm.exact.answers import Solution, solve
+from fastrm.exact.answers import ScoreUnit, Solution, optimal_arps, score_ceiling, score_units, solve
 from fastrm.exact.values import (
     LONGEST,
     Written,
@@ -36,6 +44,10 @@ from fastrm.kernels.exact import arrival, values
 from fastrm.machines.language import as_written
 from fastrm.problems import TabularProblem, direct_actions, distances, mean_length
 from fastrm.worlds import Cell
+
+_known: weakref.WeakKeyDictionary[TabularProblem, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
+"""What was found out about a problem, by question."""
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +176,6 @@ class TabularSolution(Solution):
         """
         check_number("epsilon", epsilon, 0, 1)
         check_whole("horizon", horizon, 1, 2**62)
-        if self.problem.machines[self.machine].score == "own":
-            return math.nan
         return largest_arps(self.problem, self.machine, epsilon, horizon)
 
     def success_probability(self, epsilon: float = 0.0, horizon: int = LONGEST) -> float:
@@ -265,3 +275,113 @@ def solve_rewards(
         problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask, highest_action(chosen),
         undecided,
     )  # fmt: skip
+
+
+@add_row(optimal_arps, TabularProblem)
+def optimal_arps_of_tables(problem: TabularProblem, gamma: float = 0.9, epsilon: float = 0.1) -> tuple[float, ...]:
+    """Return the optimal average reward per step of every task on a map or a table."""
+    check_number("gamma", gamma, 0, 1)
+    check_number("epsilon", epsilon, 0, 1)
+    return tuple(_arps(problem, i, gamma, epsilon) for i in range(len(problem.machines)))
+
+
+@add_row(score_units, TabularProblem)
+def score_units_of_tables(
+    problem: TabularProblem, gamma: float = 0.9, epsilon: float = 0.1, horizon: int = 1000
+) -> tuple[ScoreUnit, ...]:
+    """Measure scores by `optimal_arps`, or by totals."""
+    check_number("gamma", gamma, 0, 1)
+    check_number("epsilon", epsilon, 0, 1)
+    check_whole("horizon", horizon, 1, 2**62)
+    return tuple(_unit(problem, i, gamma, epsilon, horizon) for i in range(len(problem.machines)))
+
+
+@add_row(score_ceiling, TabularProblem)
+def score_ceiling_of_tables(problem: TabularProblem, epsilon: float = 0.1, horizon: int = 1000) -> tuple[float, ...]:
+    """Return the ceiling of every task on a map or a table."""
+    check_number("epsilon", epsilon, 0, 1)
+    check_whole("horizon", horizon, 1, 2**62)
+    return tuple(_ceiling(problem, i, epsilon, horizon) for i in range(len(problem.machines)))
+
+
+def _once(find: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Let a function of a problem and more remember its answers as long as the problem lives."""
+
+    @wraps(find)
+    def ask(problem: TabularProblem, *question: Any) -> Answer:
+        answers = _known.setdefault(problem, {})
+        if (find, *question) not in answers:
+            answers[find, *question] = find(problem, *question)
+        answer: Answer = answers[find, *question]
+        return answer
+
+    return ask
+
+
+_ceiling = _once(largest_arps)
+
+
+def _best(problem: TabularProblem, machine: int, gamma: float) -> TabularSolution:
+    """Return the policy that the unit is about: the best for the task, or for the rewards by which it is scored."""
+    gamma = gamma if 0.01 <= gamma <= 0.999 else 0.9
+    if problem.machines[machine].score == "own":
+        paid = problem.at(gamma)
+        return solve_rewards(paid, paid.tables.reward, gamma, machine)
+    return solve_task(problem, gamma, machine)
+
+
+def solve_task(problem: TabularProblem, gamma: float, machine: int = 0) -> TabularSolution:
+    """Like `solve_rewards`, unchecked, for the task itself: success pays 1 and nothing else pays.
+
+    Where no move slips the answer is known: a pair D steps from success is worth gamma^(D - 1), and an action is
+    optimal if and only if it begins a shortest path; where nothing succeeds, every action is. See `settle_by_steps`.
+    """
+    tables, gamma = problem.tables, float(gamma)
+    if problem.slip or gamma == 1.0:
+        return solve_rewards(problem, task_reward(tables), gamma, machine)
+    distance = problem.steps_to_go[:, : tables.n_u]
+    hopeful, mask = distance < FAR, direct_actions(tables, problem.steps_to_go)
+    mask[~hopeful] = 2**problem.n_actions - 1
+    value = np.where(hopeful, gamma ** (distance - 1.0), 0.0)
+    error = 4 * values.EPS * value + np.finfo(float).tiny  # what raising to a power may be off by
+    return TabularSolution(problem, machine, gamma, task_reward(tables), value, error, mask, highest_action(mask), None)
+
+
+@_once
+def _arps(problem: TabularProblem, machine: int, gamma: float, epsilon: float) -> float:
+    return _best(problem, machine, gamma).arps(epsilon)
+
+
+@_once
+def _unit(problem: TabularProblem, machine: int, gamma: float, epsilon: float, horizon: int) -> ScoreUnit:
+    own = problem.machines[machine].score == "own"
+    try:
+        found = _arps(problem, machine, gamma, epsilon)
+    except ConfigError:  # it hardly ever ends an episode, which totals with a step limit do not mind
+        if not own:
+            raise
+        found = math.nan
+    if found > 0:
+        return ScoreUnit(found)
+    if not own:
+        raise ConfigError("the best policy earns no reward per step to measure scores by; give optimum=[...]")
+    paid, policy = problem.at(gamma), _best(problem, machine, gamma).policy
+    best, random = (_total(paid, machine, policy, share, horizon) for share in (float(epsilon), 1.0))
+    if not best - random > 1e-9 * (abs(best) + abs(random)):
+        raise ConfigError(
+            f"the policy of the largest discounted reward earns {best:.6g} an episode, random steps {random:.6g}, so "
+            "there is nothing to measure scores by; give optimum=[...]"
+        )
+    return ScoreUnit(best, random, by_total=True)
+
+
+def _total(problem: TabularProblem, machine: int, policy: Array, epsilon: float, horizon: int) -> float:
+    """Return the expected sum of own rewards of an episode played epsilon-greedily."""
+    tables, scratch = problem.tables, [np.empty(problem.steps_to_go.shape) for _ in range(2)]
+    total, missing = arrival.total_reward(
+        tables, tables.reward, policy, int(tables.first_u[machine]), epsilon, problem.slip, horizon, LONGEST, 1e-12,
+        *scratch,
+    )  # fmt: skip
+    if missing * np.abs(tables.reward).max() > 1e-6 * abs(total):
+        raise ConfigError(f"episodes go on after {LONGEST} steps, so what they earn is not known; lower episode_limit")
+    return float(total)

@@ -19,8 +19,10 @@ The value of a time-dependent policy that must explore, paid 1 / T for success a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -115,8 +117,10 @@ def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon:
     """Return the largest expected task reward per step of any policy that must explore; see `kernels.exact.arrival`.
 
     A horizon too long to go through is replaced by two bounds: from `LONGEST` steps on, nothing is earned, or all of
-    what can be earned at once.
+    what can be earned at once. NaN for machines that are scored by their own rewards.
     """
+    if problem.machines[machine].score == "own":
+        return math.nan
     tables, n_u = problem.tables, problem.tables.n_u
     if problem.steps_to_go[tables.starts, tables.first_u[machine]].min() > min(horizon, FAR - 1):
         return 0.0
@@ -307,10 +311,6 @@ def optimal_moves(moves: Mapping[int, Sequence[Move]], policy: dict[int, int], g
             return optimal
 
 
-def _return(move: Move, value: Mapping[int, Fraction], gamma: Fraction) -> Fraction:
-    return move.paid if move.then is None else move.paid + gamma * value[move.then]
-
-
 def _evaluate(moves: Mapping[int, Sequence[Move]], policy: Mapping[int, int], gamma: Fraction) -> dict[int, Fraction]:
     value: dict[int, Fraction] = {}
     for first in moves:
@@ -322,11 +322,11 @@ def _evaluate(moves: Mapping[int, Sequence[Move]], policy: Mapping[int, int], ga
             trail.append(x)
             x = moves[x][policy[x]].then
         if x is not None and x in place:
-            loop = [moves[y][policy[y]].paid for y in trail[place[x] :]]
-            value[x] = path_return(loop, 0, gamma)
+            value[x] = path_return([moves[y][policy[y]].paid for y in trail[place[x] :]], 0, gamma)
         for y in reversed(trail):
             if y not in value:
-                value[y] = _return(moves[y][policy[y]], value, gamma)
+                _, paid, then = moves[y][policy[y]]
+                value[y] = paid if then is None else paid + gamma * value[then]
     return value
 
 
@@ -385,23 +385,15 @@ def settle(
             f"{len(pairs)} pairs of cell and state have returns that floating point cannot tell apart; "
             f"rational arithmetic is used up to {EXACT_LIMIT}"
         )
-    exact: dict[tuple[int, int], Fraction] = {}
+    exact = cache(written)
     moves: dict[int, list[Move]] = {}
     start: dict[int, int] = {}
     for x in pairs.tolist():
         s, u = divmod(x, n_u)
-        moves[x] = []
-        for a in range(problem.n_actions):
-            if mask[s, u] >> a & 1:
-                taken = problem.step(s, u, a)
-                paid = taken.event, u
-                if paid not in exact:
-                    exact[paid] = written(*paid)
-                then = taken.s * n_u + taken.u if taken.is_live else None
-                if a == policy[s, u]:
-                    start[x] = len(moves[x])
-                moves[x].append(Move(a, exact[paid], then))
-        start.setdefault(x, 0)
+        allowed = [a for a in range(problem.n_actions) if mask[s, u] >> a & 1]
+        start[x] = allowed.index(policy[s, u]) if policy[s, u] in allowed else 0
+        steps = [(a, problem.step(s, u, a)) for a in allowed]
+        moves[x] = [Move(a, exact(to.event, u), to.s * n_u + to.u if to.is_live else None) for a, to in steps]
     flat = mask.reshape(-1)
     for x, actions in optimal_moves(moves, start, as_written(gamma)).items():
         flat[x] = actions

@@ -22,8 +22,19 @@ from fastrm.arrays import Array
 from fastrm.checks import check_whole
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError
-from fastrm.exact.answers import Check, Finding, Guarantee, ScoreUnit, Solution, Witness, check, guarantee, solve
-from fastrm.exact.unit import optimal_arps, score_units
+from fastrm.exact.answers import (
+    Check,
+    Finding,
+    Guarantee,
+    ScoreUnit,
+    Solution,
+    Witness,
+    check,
+    guarantee,
+    optimal_arps,
+    score_units,
+    solve,
+)
 from fastrm.exact.values import check_gamma, value_range
 from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.kernels.exact import water_search
