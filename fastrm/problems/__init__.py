@@ -12,10 +12,8 @@ from fastrm.problems.cells import (
     objects_of_columns,
     tabulate_columns,
 )
-from fastrm.problems.compatibility import check_features, leaves_read
-from fastrm.problems.compiler import compile
-from fastrm.problems.events import TableEvaluator, find_events
-from fastrm.problems.problem import Episode, Problem, unsupported
+from fastrm.problems.events import TableEvaluator, check_features, find_events, leaves_read
+from fastrm.problems.problem import Episode, Problem, compile, unsupported
 from fastrm.problems.tabular import (
     Moment,
     Step,

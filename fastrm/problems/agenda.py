@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fastrm.config import Profile
+from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, MachineError
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import MAX_STATES, Agenda
 from fastrm.problems.cells import CellProblem
 from fastrm.problems.events import find_events
-from fastrm.problems.problem import Episode, unsupported
+from fastrm.problems.problem import Episode, check_machines, compile, unsupported
 from fastrm.problems.tabular import assemble, compile_tables
 from fastrm.problems.terrain import Metric, Start
 from fastrm.worlds import GridMap, TableWorld
@@ -119,3 +122,13 @@ def compile_agenda(
     bare = assemble(stages.terrain, (), stages.profile, find_events(stages.terrain, ()), [])
     tables = bare.tables._replace(first_u=stages.tables.first_u[:1], own_score=stages.tables.own_score[:1])
     return AgendaProblem(stages.terrain, (machine,), stages.profile, tables, machine.large, slip=stages.slip)
+
+
+@add_row(compile, GridMap, TableWorld)
+def compile_cells(
+    grid: GridMap | TableWorld, machine: RewardMachine | Sequence[RewardMachine], *settings: Any, **named: Any
+) -> CellProblem:
+    """Compile a map or a table; an agenda whose machine states are too many to list has a kind of its own."""
+    machines = check_machines(machine)
+    build = compile_agenda if any(item.large for item in machines) else compile_tables
+    return build(grid, machines, *settings, **named)

@@ -1,13 +1,15 @@
 """The moves of a world sorted into events, and machines evaluated on all of them.
 
 A move is a pair (cell, action). Two moves on which all the propositions and features a machine reads agree are the same
-*event* to it; every guard and every reward is evaluated once per event, and exactly one edge must be open.
+*event* to it; every guard and every reward is evaluated once per event, and exactly one edge must be open. What a
+machine reads must be there, and its task must be possible.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -16,17 +18,19 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import Profile
-from fastrm.errors import MachineError, place
+from fastrm.errors import FastrmWarning, MachineError, place
 from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import (
     FEATURES,
     TO_GO,
+    Chain,
     Edge,
     Feature,
-    FeatureKind,
+    Guard,
     Otherwise,
     Proposition,
+    Unary,
     describe,
     evaluate,
     leaves,
@@ -103,63 +107,59 @@ def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "af
     Where rewards depend on the steps to go, which every machine state counts in its own way, moves to different cells,
     or moves between different pairs of cells, are also kept `apart`.
     """
-    after, before = _Classes(len(terrain.cells)), _Classes(len(terrain.cells))
-    moves = _Classes(terrain.next_s.size)
-    parted = {"after": after, "before": before, "move": moves}
-    sources: list[tuple[Leaf, str, Array]] = []
-    propositions = [leaf for leaf in leaves if isinstance(leaf, Proposition)]
-    propositions.sort(key=lambda leaf: len(leaf.name) > 1)  # single objects part those of a type
-    labels = _Classes(len(terrain.cells))
-    for proposition in propositions:
-        held = terrain.holds(proposition.name)
-        sources.append((proposition, "after" if held.ndim == 1 else "move", held.reshape(-1)))
-    for _, known, held in reversed(sources):
-        (labels if known == "after" else moves).split(held, 2)
+    n_s = len(terrain.cells)
+    labels, after, before, moves = _Classes(n_s), _Classes(n_s), _Classes(n_s), _Classes(terrain.next_s.size)
+    parted, read = {"after": after, "before": before, "move": moves}, _read_leaves(terrain, leaves)
+    for leaf, (where, column) in reversed(read.items()):
+        if isinstance(leaf, Proposition):
+            (labels if where == "after" else moves).split(column, 2)
     after.split(labels.dense(), labels.bound)
-    for leaf in leaves:
-        if isinstance(leaf, Feature) and FEATURES[leaf.function].known != "state":
-            kind, column = FEATURES[leaf.function], _measure(terrain, leaf)
-            parted[kind.known].split(column, 2 if kind.is_truth else int(column.max()) + 1)
-            sources.append((leaf, kind.known, _as_read(kind, column)))
+    for leaf, (where, column) in read.items():
+        if isinstance(leaf, Feature):
+            parted[where].split(column, 2 if FEATURES[leaf.function].is_truth else int(column.max()) + 1)
     for classes in {"": (), "after": (after,), "move": (after, before)}[apart]:
-        classes.split(np.arange(len(terrain.cells)), len(terrain.cells))
+        classes.split(np.arange(n_s), n_s)
     origin, there = _ends(terrain, np.arange(terrain.next_s.size))
     moves.split(after.dense()[there], after.bound)
     if before.bound > 1:
         moves.split(before.dense()[origin], before.bound)
     event, example = moves.dense_with_example()
-    index = dict(zip(("before", "after", "move"), (*_ends(terrain, example), example), strict=True))
-    columns = {leaf: column[index[where]] for leaf, where, column in sources}
-    return Events(terrain, event.reshape(terrain.next_s.shape), columns, example)
+    return Events(terrain, event.reshape(terrain.next_s.shape), _columns(terrain, read, example), example)
 
 
 def read_events(terrain: Terrain, leaves: Iterable[Leaf], of_move: Array, example: Array) -> Events:
     """Return events that were found before, with the propositions and features named; none that counts steps to go."""
-    index = dict(zip(("before", "after", "move"), (*_ends(terrain, example), example), strict=True))
-    columns: dict[Leaf, Array] = {}
-    for leaf in leaves:
+    return Events(terrain, of_move, _columns(terrain, _read_leaves(terrain, leaves), example), example)
+
+
+def _read_leaves(terrain: Terrain, leaves: Iterable[Leaf]) -> dict[Leaf, tuple[str, Array]]:
+    """Return where each leaf is known, by the cell before or after a move or by the move, and its values from 0.
+
+    Propositions come first, and of those single objects, which part the objects of a type.
+    """
+    read: dict[Leaf, tuple[str, Array]] = {}
+    for leaf in sorted(leaves, key=lambda leaf: 2 if isinstance(leaf, Feature) else len(leaf.name) > 1):
         if isinstance(leaf, Proposition):
             held = terrain.holds(leaf.name)
-            columns[leaf] = held.reshape(-1)[index["after" if held.ndim == 1 else "move"]]
+            read[leaf] = "after" if held.ndim == 1 else "move", held.ravel()
         elif (kind := FEATURES[leaf.function]).known != "state":
-            columns[leaf] = _as_read(kind, _measure(terrain, leaf))[index[kind.known]]
-    return Events(terrain, of_move, columns, example)
+            read[leaf] = kind.known, getattr(terrain, kind.measure)(*[leaf.name] * kind.takes_object).ravel()
+    return read
+
+
+def _columns(terrain: Terrain, read: Mapping[Leaf, tuple[str, Array]], example: Array) -> dict[Leaf, Array]:
+    """Return the value of every leaf per event: a truth, or a float, since rewards multiply numbers."""
+    index = dict(zip(("before", "after", "move"), (*_ends(terrain, example), example), strict=True))
+    is_number = {leaf: isinstance(leaf, Feature) and not FEATURES[leaf.function].is_truth for leaf in read}
+    return {
+        leaf: column[index[where]].astype(np.float64 if is_number[leaf] else np.bool_)
+        for leaf, (where, column) in read.items()
+    }
 
 
 def _ends(terrain: Terrain, moves: Array) -> tuple[Array, Array]:
     """Return the cells before and after some moves."""
     return moves // terrain.next_s.shape[1], terrain.next_s.ravel()[moves]
-
-
-def _as_read(kind: FeatureKind, column: Array) -> Array:
-    return column != 0 if kind.is_truth else column.astype(np.float64)  # rewards multiply numbers
-
-
-def _measure(terrain: Terrain, leaf: Feature) -> Array:
-    """Return a feature of all cells or moves, as whole numbers from 0."""
-    kind = FEATURES[leaf.function]
-    measured: Array = getattr(terrain, kind.measure)(*[leaf.name] * kind.takes_object)
-    return measured.ravel()
 
 
 class _Classes:
@@ -388,3 +388,81 @@ class TableEvaluator(Evaluator):
                 f"{self.events.describe(int(where[0]))}; add an 'otherwise' edge"
             )
         super().fall_off(part, v, edges)
+
+
+def leaves_by_edge(machine: RewardMachine) -> Iterator[tuple[Edge, Leaf]]:
+    """Yield the propositions and features that a machine reads, each with its edge."""
+    return ((edge, leaf) for edge in machine.edges for leaf in (*leaves(edge.guard), *leaves(edge.reward)))
+
+
+def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:
+    """Return the propositions and features that machines read, in order of appearance."""
+    return list(dict.fromkeys(leaf for machine in machines for _, leaf in leaves_by_edge(machine)))
+
+
+def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
+    """Raise MachineError for distances to objects that the map does not have, or that no path leads to."""
+    for machine in machines:
+        for edge, leaf in leaves_by_edge(machine):
+            if not isinstance(leaf, Feature) or not FEATURES[leaf.function].takes_object:
+                continue
+            if not terrain.is_measurable(leaf.function, leaf.name):
+                raise MachineError(
+                    f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
+                    f"{write(leaf)}; {terrain.offers(leaf.name)}"
+                )
+
+
+def _missing(machine: RewardMachine, terrain: Terrain) -> list[tuple[Edge, str]]:
+    """Return the propositions that no move on this map can make true, with the first edge that reads each."""
+    first: dict[str, Edge] = {}
+    for edge, leaf in leaves_by_edge(machine):
+        if isinstance(leaf, Proposition):
+            first.setdefault(leaf.name, edge)
+    return [(edge, name) for name, edge in first.items() if not terrain.reachable(name)]
+
+
+def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
+    """Return why no path on this map completes the task."""
+    if walled_in := terrain.why_walled_in():
+        return f"{terrain.source}: {walled_in}"
+    missing = _missing(machine, terrain)
+    wanted = {leaf.name for edge in machine.edges if leads_on(edge, machine) for leaf in wanted_by(edge.guard)}
+    for edge, name in sorted(missing, key=lambda item: item[1] not in wanted):  # what only must not be there comes last
+        return (
+            f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses '{name}'; "
+            f"{terrain.offers(name)}; the task cannot be completed on this map"
+        )
+    return (
+        f"{machine.source}: no path on {terrain.source} leads to a success state ({', '.join(machine.success)}); "
+        "the task cannot be completed on this map"
+    )
+
+
+def leads_on(edge: Edge, machine: RewardMachine) -> bool:
+    """Return whether an edge may lead towards success: it is neither a loop nor an edge to a failure."""
+    return edge.target not in machine.failure and edge.target != edge.source
+
+
+def wanted_by(guard: Guard, negated: bool = False) -> Iterable[Proposition]:
+    """Yield the propositions that help a guard to open by being true."""
+    match guard:
+        case Proposition() if not negated:
+            yield guard
+        case Unary("!", operand):
+            yield from wanted_by(operand, not negated)
+        case Chain("&" | "|", operands):
+            for operand in operands:
+                yield from wanted_by(operand, negated)
+
+
+def check_names(machines: Iterable[RewardMachine], terrain: Terrain) -> None:
+    """Warn about propositions that never hold on this map; the tasks can be completed without them."""
+    for machine in machines:
+        for edge, name in _missing(machine, terrain):
+            warnings.warn(
+                f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} reads '{name}', "
+                f"which never holds on the map {terrain.source}; {terrain.offers(name)}",
+                FastrmWarning,
+                stacklevel=3,
+            )

@@ -1,24 +1,34 @@
-"""What every problem is: a world crossed with machines, whatever the world.
+"""What every problem is: a world crossed with machines, whatever the world; and `compile`, the door to all of them.
 
 Three kinds exist: `TabularProblem` (maps and tables), `WaterProblem` (Water world) and `AgendaProblem` (tasks in any
 order with more machine states than can be listed). Consumers use what is declared here, or a verb with a row per kind
 (`fastrm.dispatch`); none of them asks for a class.
+
+Compiling evaluates every guard and every reward once per event (see `events` and `tabular`), so Boolean,
+numeric-Boolean and numeric machines all become the same look-up tables: ``delta[event, state]`` and
+``reward[event, state]``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
 from fastrm.config import Profile
-from fastrm.errors import ConfigError, shown
+from fastrm.dispatch import by_kind
+from fastrm.errors import ConfigError, MachineError, MapError, shown
 from fastrm.machines import RewardMachine
-from fastrm.worlds import Cell, GridMap
+from fastrm.problems.terrain import Metric, Start
+from fastrm.worlds import Cell, GridMap, TableWorld, WaterWorld
+
+if TYPE_CHECKING:
+    from fastrm.problems.tabular import TabularProblem
+    from fastrm.problems.water import WaterProblem
 
 
 class Problem(ABC):
@@ -184,3 +194,90 @@ def unsupported(problem: object) -> ConfigError:
     if isinstance(problem, Problem):
         return ConfigError(problem.refusal)
     return ConfigError(f"problem={shown(problem)}: must be a Problem; make one with fastrm.compile(grid, machine)")
+
+
+@overload
+def compile(
+    grid: WaterWorld,
+    machine: RewardMachine | Sequence[RewardMachine],
+    profile: str | Profile = ...,
+    *,
+    start: Start = ...,
+) -> WaterProblem: ...
+
+
+@overload
+def compile(
+    grid: GridMap | TableWorld,
+    machine: RewardMachine | Sequence[RewardMachine],
+    profile: str | Profile = ...,
+    metric: Metric = ...,
+    slip: float = ...,
+    gamma: float = ...,
+    start: Start = ...,
+) -> TabularProblem: ...
+
+
+@by_kind
+def compile(
+    grid: GridMap | TableWorld | WaterWorld,
+    machine: RewardMachine | Sequence[RewardMachine],
+    profile: str | Profile = "clean",
+    metric: Metric = "manhattan",
+    slip: float = 0.0,
+    gamma: float = 0.9,
+    start: Start = None,
+) -> TabularProblem | WaterProblem:
+    r"""Turn a map and one machine, or several for multi-task learning, into a `Problem`.
+
+    Parameters
+    ----------
+    grid : GridMap, TableWorld or WaterWorld
+        The map, a world of another shape, or a water world, which has no metric, slip or gamma.
+    machine : RewardMachine or sequence of them
+        The task, or the tasks that episodes take turns to play.
+    profile : {"clean", "icarte2022"} or Profile
+        How ambiguities of the literature are resolved.
+    metric : {"manhattan", "geodesic"}
+        What ``d(x)`` and ``closer(x)`` measure on a map; in other worlds they count steps.
+    slip : float
+        Probability that a move goes sideways instead, to either side equally often.
+    gamma : float
+        Discount of potentials, for environments; learners and solvers put in their own.
+    start : "anywhere", cell or list of cells, optional
+        Where episodes begin, instead of the cells that the map marks; see `Problem.starts`. ``"anywhere"`` means all
+        cells within reach that hold no object, and in a `TableWorld` every cell; without a layout cells are numbers.
+
+    Returns
+    -------
+    TabularProblem or WaterProblem
+        What learners, solvers and environments take; an `AgendaProblem` where a task has more than 1 024 machine
+        states.
+
+    Raises
+    ------
+    MachineError
+        When some move opens no edge or more than one, when a reward is not finite, or when the task cannot be
+        completed on this map.
+    MapError
+        When `grid` is not a map.
+
+    Examples
+    --------
+    >>> grid = GridMap.parse("XXXXX\nXA aX\nXXXXX")
+    >>> compile(grid, RewardMachine.sequence("a", kind="numeric"))
+    <Problem a numeric on <text>: 3 cells, 1 machine states, 3 events>
+    """
+    raise MapError(f"grid={shown(grid)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
+
+
+def check_machines(machine: RewardMachine | Sequence[RewardMachine]) -> tuple[RewardMachine, ...]:
+    """Return one machine, or several, as a tuple; refuse what is none."""
+    machines = tuple(machine) if isinstance(machine, list | tuple) else (machine,)
+    if not machines:
+        raise MachineError("no machine to compile; give at least one")
+    for item in machines:
+        if not isinstance(item, RewardMachine):
+            cure = f"write fastrm.task({shown(item)})" if isinstance(item, str) else "make one with fastrm.task"
+            raise MachineError(f"machine={shown(item)}: must be a RewardMachine; {cure}, or use RewardMachine.load")
+    return machines

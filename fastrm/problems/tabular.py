@@ -41,8 +41,19 @@ from fastrm.machines.language import (
     may_round,
 )
 from fastrm.problems.cells import CellProblem, mean_length
-from fastrm.problems.compatibility import check_features, check_names, leaves_read, why_impossible
-from fastrm.problems.events import Events, Leaf, Part, TableEvaluator, find_events, lay_side_by_side, read_events
+from fastrm.problems.events import (
+    Events,
+    Leaf,
+    Part,
+    TableEvaluator,
+    check_features,
+    check_names,
+    find_events,
+    lay_side_by_side,
+    leaves_read,
+    read_events,
+    why_impossible,
+)
 from fastrm.problems.problem import Episode, Problem, unsupported
 from fastrm.problems.terrain import Metric, Start, Terrain, survey
 from fastrm.worlds import Cell, GridMap, TableWorld

@@ -18,14 +18,15 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import PROFILES, Profile
+from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.kernels.exact import water_search
 from fastrm.kernels.worlds import water
 from fastrm.kernels.worlds.water import STACK, Machines, Scratch, WaterTables
 from fastrm.machines import RewardMachine
-from fastrm.problems.compatibility import check_machines, leads_on, wanted_by
-from fastrm.problems.problem import Episode, Problem
+from fastrm.problems.events import leads_on, wanted_by
+from fastrm.problems.problem import Episode, Problem, check_machines, compile
 from fastrm.problems.terrain import ANYWHERE
 from fastrm.problems.water_tables import (
     Axis,
@@ -457,6 +458,7 @@ def colours_of(bits: int) -> str:
     return "".join(colour for c, colour in enumerate(COLOURS) if bits >> c & 1)
 
 
+@add_row(compile, WaterWorld)
 def compile_water(
     world: WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
