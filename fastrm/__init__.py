@@ -31,10 +31,10 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
         Solution as Solution,
         check as check,
         guarantee as guarantee,
+        lint as lint,
         optimal_arps as optimal_arps,
         solve as solve,
     )
-    from fastrm.exact.lint import lint as lint  # not the module of this name
     from fastrm.experiments import Experiment as Experiment, run as run
     from fastrm.learners import (
         Composition as Composition,

@@ -16,8 +16,8 @@ WORDS = {"water", "tabular", "agenda"}
 HOMES = ("fastrm/problems/", "fastrm/worlds/")
 ALLOWED = {
     ("fastrm/machines/tasks.py", "GridMap"): "checks an argument for its type, and refuses all others",
-    ("fastrm/exact/lint.py", "GridMap"): "checks an argument for its type, and refuses all others",
-    ("fastrm/exact/lint.py", "TableWorld"): "checks an argument for its type, and refuses all others",
+    ("fastrm/exact/verdicts.py", "GridMap"): "checks an argument for its type, and refuses all others",
+    ("fastrm/exact/verdicts.py", "TableWorld"): "checks an argument for its type, and refuses all others",
     ("fastrm/learners/linear.py", "WaterProblem"): "a row of Water world; the run it is given may be of another kind",
     ("fastrm/learners/registry.py", "tabular"): "where the words are read: which learners a kind has",
     ("fastrm/learners/registry.py", "water"): "where the words are read: which learners a kind has",

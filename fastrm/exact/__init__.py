@@ -14,7 +14,6 @@ from fastrm.exact.answers import (
     score_units,
     solve,
 )
-from fastrm.exact.lint import lint
 from fastrm.exact.tabular import TabularSolution
 from fastrm.exact.values import (
     check_gamma,
@@ -25,7 +24,7 @@ from fastrm.exact.values import (
     value_and_policy,
     value_range,
 )
-from fastrm.exact.verdicts import TabularGuarantee, as_float, critical_reward, guarantee_tables
+from fastrm.exact.verdicts import TabularGuarantee, as_float, critical_reward, guarantee_tables, lint
 from fastrm.exact.water import WaterGuarantee, WaterSolution, guarantee_water
 
 __all__ = [

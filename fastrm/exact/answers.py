@@ -1,7 +1,7 @@
 """What can be asked of a problem without learning, whatever its kind: the verbs, each a table with a row per kind.
 
-The rows are written beside what they work on: `tabular`, `verdicts` and `lint` for maps and tables, `water` for Water
-world. Answers share the classes below; what a kind has no answer for is refused in one line.
+The rows are written beside what they work on: `tabular` and `verdicts` for maps and tables, `water` for Water world.
+Answers share the classes below; what a kind has no answer for is refused in one line.
 """
 
 from __future__ import annotations

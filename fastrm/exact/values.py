@@ -63,12 +63,21 @@ def value_and_policy(
     if gamma == 1.0:
         _iterate_undiscounted(tables, reward, value, policy)
         error[:, : tables.n_u] = 1e-9 * (1.0 + np.abs(value[:, : tables.n_u]))
-    else:
-        above = np.zeros_like(value)
-        if near is not None:
-            policy[...], above[:, : tables.n_u] = near[0], 0.5 * near[1]
-        _iterate(tables, reward, gamma, value, policy, error, above, near is not None)
-    return value, policy, error
+        return value, policy, error
+    above = np.zeros_like(value)
+    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
+    if near is not None:
+        policy[...], above[:, : tables.n_u] = near[0], 0.5 * near[1]
+        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
+    for count in range(_SWEEPS if near is None else _NEAR_SWEEPS):  # until the values hardly move
+        if values.sweep(tables, reward, gamma, value, policy, count % 2 == 0) <= 1e-7:
+            break
+    for _ in range(_ROUNDS):  # until no other policy is better
+        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
+        if not values.improve(tables, reward, gamma, value, policy):
+            break
+    values.excess(tables, reward, gamma, value, above)
+    return value, policy, np.maximum(error, above, out=error)
 
 
 def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) -> tuple[Array, Array, Array]:
@@ -185,40 +194,12 @@ def refuse_slip(problem: TabularProblem, what: str) -> None:
         )
 
 
-def _iterate(
-    tables: Tables,
-    reward: Array,
-    gamma: float,
-    value: Array,
-    policy: Array,
-    error: Array,
-    above: Array,
-    has_policy: bool,
-) -> None:
-    """Sweep until the values hardly move, then improve the policy until nothing is better."""
-    order, seen = (np.empty(policy.size, dtype=np.int64) for _ in range(2))
-    if has_policy:
-        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
-    forwards, change, count = True, 1.0, 0
-    while change > 1e-7 and count < (_NEAR_SWEEPS if has_policy else _SWEEPS):
-        change = values.sweep(tables, reward, gamma, value, policy, forwards)
-        forwards, count = not forwards, count + 1
-    for _ in range(_ROUNDS):
-        values.evaluate(tables, reward, gamma, policy, value, error, order, seen)
-        if not values.improve(tables, reward, gamma, value, policy):
-            break
-    values.excess(tables, reward, gamma, value, above)
-    np.maximum(error, above, out=error)
-
-
 def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: Array) -> None:
     """Sweep until nothing moves; values that still rise after as many sweeps as there are pairs rise for ever."""
-    forwards = True
     for count in range(2 * policy.size + 10):
         before = value.copy() if count >= policy.size else None
-        if values.sweep(tables, reward, 1.0, value, policy, forwards) == 0.0:
+        if values.sweep(tables, reward, 1.0, value, policy, count % 2 == 0) == 0.0:
             return
-        forwards = not forwards
         if before is not None and (value > before).any():
             raise ConfigError("gamma=1: a loop pays for ever, so the sum of rewards has no bound; use a gamma below 1")
     raise ConfigError("gamma=1: the values do not settle within reasonable time; use a gamma below 1")
@@ -288,14 +269,8 @@ def path_return(paid: Sequence[Fraction], loop: int | None, gamma: Fraction) -> 
 def optimal_moves(moves: Mapping[int, Sequence[Move]], policy: dict[int, int], gamma: Fraction) -> dict[int, int]:
     """Return, a bit per action, exactly the optimal actions of every pair, by policy iteration on rationals.
 
-    Parameters
-    ----------
-    moves
-        The moves to choose from, per pair; they lead to pairs of the mapping only.
-    policy
-        The index into ``moves[x]`` to begin with; a good guess saves rounds.
-    gamma
-        The discount, below 1.
+    `moves` to choose from, per pair, lead to pairs of the mapping only. `policy` has the index into ``moves[x]`` to
+    begin with, where a good guess saves rounds, and is updated.
     """
     while True:
         later = {x: gamma * value for x, value in _evaluate(moves, policy, gamma).items()}
