@@ -19,8 +19,7 @@ from fastrm.plots.curves import (
     with_settings,
 )
 from fastrm.plots.figures import figures_of
-from fastrm.plots.graph import draw_machine, svg_shapes, to_dot, to_mermaid, to_svg
-from fastrm.plots.graph_layout import lay_out
+from fastrm.plots.graph import draw_machine, lay_out, svg_shapes, to_dot, to_mermaid, to_svg
 from fastrm.plots.map_views import draw_maps, draw_world, fence_ends, paint, show, show_episode, starts_to_mark
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
 from fastrm.plots.policies import draw_learning, draw_run, known_values, last_best, visits

@@ -1,31 +1,478 @@
-"""Machines as graphs: SVG, Graphviz and Mermaid as text, a matplotlib figure, and an image of pixels (with Pillow)."""
+"""Machines as graphs: SVG, Graphviz and Mermaid as text, a matplotlib figure, and an image of pixels (with Pillow).
+
+States are placed in columns by their distance from the start, ordered within a column so that edges rarely cross (a few
+rounds of sorting by the mean height of their neighbours). Downwards, the columns are rows. An edge that stays in its
+state is a loop on one side of it; another edge bends as little as it takes to miss the states between. A failure that
+many states lead to is drawn beside each of them, which saves long arrows.
+
+Every text has a few dozen candidate places, on both sides of its arrow. Texts are placed one after the other where they
+overlap least with states, arrows and other texts, and then a few times again, each in view of all others.
+
+Lengths are in points of the page; x grows to the right and y downwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from fastrm.arrays import Array
+from fastrm.errors import printable
 from fastrm.machines import RewardMachine
-from fastrm.plots.graph_layout import (
-    LINE,
-    SIZE,
-    Box,
-    Curve,
-    Drawing,
-    Point,
-    arrow_head,
-    joined_edges,
-    lay_out,
-    pill_outline,
-    role_of,
-)
+from fastrm.machines.language import Otherwise, write
 from fastrm.plots.palette import EDGE_TEXT, HERE_COLOUR, MACHINE_INKS, NODE_COLOURS, WHITE
 from fastrm.plots.style import check_width, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
+
+Point = tuple[float, float]
+_NARROW, _WIDE = frozenset("iljtfr.,:;|!()[]'\" I"), frozenset("mwMW@%+<>=")
+_SAMPLES = np.linspace(0.0, 1.0, 49)
+
+
+class Box(NamedTuple):
+    """A rectangle whose sides are level and upright."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class Curve(NamedTuple):
+    """A cubic Bezier curve."""
+
+    begin: Point
+    first_bend: Point
+    second_bend: Point
+    end: Point
+
+    def points(self) -> Array:
+        """Return points along the curve, float64 [n, 2]."""
+        t = _SAMPLES[:, None]
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+        along: Array = np.sum([weight * np.array(point) for weight, point in zip(weights, self, strict=True)], axis=0)
+        return along
+
+
+def quadratic(begin: Point, bend: Point, end: Point) -> Curve:
+    """Return the quadratic curve with one bend as a cubic one.
+
+    >>> quadratic((0, 0), (3, 3), (6, 0)).first_bend
+    (2.0, 2.0)
+    """
+    first, second = ((x + (bend[0] - x) * (2 / 3), y + (bend[1] - y) * (2 / 3)) for x, y in (begin, end))
+    return Curve(begin, first, second, end)
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the approximate width of a text in letters of a height, a little more than in most fonts.
+
+    >>> text_width("mmm", 10) > text_width("abc", 10) > text_width("iii", 10)
+    True
+    """
+    return size * sum(0.42 if c in _NARROW else 0.98 if c in _WIDE or ord(c) > 0x2E7F else 0.65 for c in text)
+
+
+def pill_outline(box: Box) -> Array:
+    """Return the outline of the pill that fills a box, as the corners of a polygon, [n, 2]."""
+    radius = (box.bottom - box.top) / 2
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 41)
+    x, y = radius * np.cos(angle), radius * np.sin(angle) + (box.top + box.bottom) / 2
+    right, left = np.stack([box.right - radius + x, y], axis=1), np.stack([box.left + radius - x, y], axis=1)
+    return np.concatenate([right, left[::-1]])
+
+
+def shared_area(boxes: Array, others: Array) -> Array:
+    """Return the area that every box [n, 4] shares with every other box [m, 4], float64 [n, m]."""
+    wide = np.minimum(boxes[:, None, 2], others[None, :, 2]) - np.maximum(boxes[:, None, 0], others[None, :, 0])
+    high = np.minimum(boxes[:, None, 3], others[None, :, 3]) - np.maximum(boxes[:, None, 1], others[None, :, 1])
+    area: Array = np.maximum(wide, 0.0) * np.maximum(high, 0.0)
+    return area
+
+
+def points_inside(boxes: Array, points: Array) -> Array:
+    """Count, for every box [n, 4], the points [m, 2] in it."""
+    x, y = points[None, :, 0], points[None, :, 1]
+    count: Array = ((x > boxes[:, :1]) & (y > boxes[:, 1:2]) & (x < boxes[:, 2:3]) & (y < boxes[:, 3:4])).sum(axis=1)
+    return count
+
+
+RADIUS, SMALL, LINE = 24.0, 14.0, 13.0
+"""Half the height of a state and of a failure drawn beside its states; the height of a line of text."""
+SIZE, NAME_SIZE = 10.0, 11.0
+"""Height of the letters on edges, and in states."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A state and where it is: a pill, as wide as its name needs.
+
+    >>> node = Node("u", (0, 0), "state", half_width=20, half_height=10)
+    >>> node.rim((0, 50)), node.rim((50, 0))
+    ((0.0, 10.0), (20.0, 0.0))
+    """
+
+    name: str
+    place: Point
+    role: str
+    """``state``, ``success`` or ``failure``."""
+    half_width: float = RADIUS
+    half_height: float = RADIUS
+    size: float = NAME_SIZE
+    """Height of the letters of its name."""
+
+    def rim(self, towards: Point) -> Point:
+        """Return where a line from the centre to a point leaves the state."""
+        (x, y), high, flat = self.place, self.half_height, self.half_width - self.half_height
+        dx, dy = towards[0] - x, towards[1] - y
+        length = math.hypot(dx, dy) or 1.0
+        dx, dy = dx / length, dy / length
+        if abs(dy) * flat >= high * abs(dx) and dy:  # through the flat side
+            reach = high / abs(dy)
+        else:  # through the round end, a circle around (flat, 0)
+            along = abs(dx) * flat
+            reach = along + math.sqrt(max(0.0, along**2 - flat**2 + high**2))
+        return x + dx * reach, y + dy * reach
+
+    def box(self, more: float = 0.0) -> Box:
+        """Return the box around it, `more` points larger on every side."""
+        (x, y), wide, high = self.place, self.half_width + more, self.half_height + more
+        return Box(x - wide, y - high, x + wide, y + high)
+
+    def rims(self) -> list[Box]:
+        """Return the boxes of its outlines: one of a state, two of a terminal."""
+        return [self.box(), *([self.box(-3.5)] if self.role != "state" else [])]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An edge, or several that join the same states: a curve from one rim to the other, and the text beside it."""
+
+    source: str
+    target: str
+    curve: Curve
+    text: tuple[str, ...]
+    text_at: Point = (0.0, 0.0)
+    """Centre of the text."""
+
+    def text_box(self) -> Box:
+        """Return the box around the text."""
+        x, y = self.text_at
+        wide, high = max(text_width(line, SIZE) for line in self.text) / 2 + 2, LINE * len(self.text) / 2 + 1
+        return Box(x - wide, y - high, x + wide, y + high)
+
+    def lines(self) -> Iterator[tuple[str, Point]]:
+        """Yield the lines of the text with their centres."""
+        for k, line in enumerate(self.text):
+            yield line, (self.text_at[0], self.text_at[1] + LINE * (k - (len(self.text) - 1) / 2))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A machine laid out, the origin top left."""
+
+    nodes: tuple[Node, ...]
+    arrows: tuple[Arrow, ...]
+    entry: tuple[Point, Point]
+    """The arrow that points to the start."""
+    width: float
+    height: float
+
+    def lines(self) -> Iterator[tuple[Curve | tuple[Point, Point], Point]]:
+        """Yield the curve of every arrow, or its two ends, with the point that its head comes from."""
+        yield from ((arrow.curve, arrow.curve.second_bend) for arrow in self.arrows)
+        yield self.entry, self.entry[0]
+
+
+_SHARES = np.linspace(0.2, 0.8, 13)  # where along an arrow its text may be
+_GAPS = (3.0, 9.0, 18.0)  # between arrow and text
+_LABEL_ROUNDS = 3
+MANY_LABELS = 150
+"""Texts beyond which each is placed once: time grows with their square."""
+_HARD, _SOFT = 1000.0, 25.0  # costs: of lying on a state, a text or the own arrow; of a point of another arrow
+
+
+def place_labels(curves: Sequence[Curve], sizes: Array, taken: Array) -> tuple[list[Point], int, int]:
+    """Place the texts of arrows, of half widths and heights [n, 2], clear of the boxes [m, 4] that are taken.
+
+    Returns their centres, how many texts lie where none may, and how many lie on another arrow.
+    """
+    points = [curve.points() for curve in curves]
+    options = [_candidates(own, size) for own, size in zip(points, sizes, strict=True)]
+    checked = [_check(k, boxes, points, taken) for k, (boxes, _) in enumerate(options)]
+    placed, choice = np.full((len(curves), 4), np.nan), [0] * len(curves)
+    for _ in range(_LABEL_ROUNDS if len(curves) <= MANY_LABELS else 1):
+        for k, (boxes, taste) in enumerate(options):
+            placed[k] = np.nan
+            crowd, (on_states, on_own, on_others) = np.nan_to_num(shared_area(boxes, placed)).sum(axis=1), checked[k]
+            forbidden = _HARD * ((crowd > 0) + (on_states > 0) + 1.0 * on_own) + crowd + on_states
+            choice[k] = int(np.argmin(np.round(taste + forbidden + _SOFT * on_others, 6)))
+            placed[k] = boxes[choice[k]]
+    hard = soft = 0
+    for k, (on_states, on_own, on_others) in enumerate(checked):
+        others = np.delete(placed, k, axis=0)
+        hard += bool(shared_area(placed[k : k + 1], others).any() or on_states[choice[k]] or on_own[choice[k]])
+        soft += bool(on_others[choice[k]])
+    centres = [(float(left + right) / 2, float(top + bottom) / 2) for left, top, right, bottom in placed]
+    return centres, hard, soft
+
+
+def _candidates(points: Array, size: Array) -> tuple[Array, Array]:
+    """Return boxes beside an arrow, [n, 4], and the cost of each by itself, [n]."""
+    at = np.round(_SHARES * (len(points) - 1)).astype(np.int64)
+    along = points[np.minimum(at + 1, len(points) - 1)] - points[np.maximum(at - 1, 0)]
+    along /= np.maximum(np.hypot(*along.T)[:, None], 1e-9)
+    boxes, tastes = [], []
+    for side in (-1.0, 1.0):
+        normal = side * np.stack([-along[:, 1], along[:, 0]], axis=1)
+        reach = np.abs(normal) @ size  # so that the box only touches the line along the arrow
+        for gap in _GAPS:
+            centre = points[at] + normal * (reach + gap)[:, None]
+            boxes.append(np.concatenate([centre - size, centre + size], axis=1))
+            # near the middle, above rather than below, close by
+            tastes.append(12 * np.abs(_SHARES - 0.45) + np.where(normal[:, 1] > 0.3, 2.0, 0.0) + gap / 2)
+    return np.concatenate(boxes), np.concatenate(tastes)
+
+
+def _check(k: int, boxes: Array, points: Sequence[Array], taken: Array) -> tuple[Array, Array, Array]:
+    """Return, per candidate, the area shared with states, whether it lies on its own arrow, and points of others."""
+    others = [other for i, other in enumerate(points) if i != k] if len(points) <= MANY_LABELS else []
+    on_others = points_inside(boxes, np.concatenate(others)) if others else np.zeros(len(boxes), dtype=np.int64)
+    return shared_area(boxes, taken).sum(axis=1), points_inside(boxes, points[k]) > 0, np.minimum(on_others, 20)
+
+
+LOOP = 40.0
+"""About how far loops reach from the rim of their state."""
+_ARCS = (0.0, 26.0, -26.0, 44.0, -44.0, 64.0, -64.0, 90.0, -90.0, 130.0, -130.0, 180.0, -180.0)
+
+
+def _loop(node: Node, side: Point) -> Curve:
+    """Return the curve from a state to itself, on the side that a unit vector points to."""
+
+    def turn(angle: float) -> Point:
+        cos, sin = math.cos(angle), math.sin(angle)
+        return side[0] * cos - side[1] * sin, side[0] * sin + side[1] * cos
+
+    ends = []
+    for angle in (-0.45, 0.45):
+        (x, y), out = turn(angle), turn(1.4 * angle)
+        rim = node.rim((node.place[0] + x, node.place[1] + y))
+        ends.append((rim, (rim[0] + 1.3 * LOOP * out[0], rim[1] + 1.3 * LOOP * out[1])))
+    return Curve(ends[0][0], ends[0][1], ends[1][1], ends[1][0])
+
+
+def _arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) -> tuple[int, Curve]:
+    """Bend an arrow as little as it takes to miss other states, and loops if it can, both given as boxes [n, 4].
+
+    Returns the number of states that it still hits, and the curve. Of two opposite arrows each bends to another side.
+    """
+    (x0, y0), (x1, y1) = here.place, there.place
+    length = math.hypot(x1 - x0, y1 - y0)
+    normal = (y1 - y0) / length, -(x1 - x0) / length
+    ways: list[tuple[float, int, Curve]] = []
+    for rise in _ARCS:
+        if both_ways and rise <= 0:
+            continue
+        if ways and min(way[0] for way in ways) <= abs(rise):
+            break  # what follows bends more
+        bend = (x0 + x1) / 2 + 2 * rise * normal[0], (y0 + y1) / 2 + 2 * rise * normal[1]
+        curve = quadratic(here.rim(bend), bend, there.rim(bend))
+        points = curve.points()
+        hits, near = (int((points_inside(boxes, points) > 0).sum()) for boxes in (states, loops))
+        ways.append((1000.0 * hits + 60.0 * near + abs(rise), hits, curve))
+    return min(ways, key=lambda way: way[0])[1:]
+
+
+def arrow_head(before: Point, tip: Point, size: float = 8.0) -> tuple[Point, Point, Point]:
+    """Return the triangle at the end of an arrow that comes from a point."""
+    angle = math.atan2(tip[1] - before[1], tip[0] - before[0])
+    sides = [(tip[0] - size * math.cos(angle + turn), tip[1] - size * math.sin(angle + turn)) for turn in (0.42, -0.42)]
+    return tip, sides[0], sides[1]
+
+
+MARGIN = 12.0
+MANY = 2
+"""Edges to a failure beyond which it is drawn beside each of their states."""
+ENTRY = 20.0
+"""Length of the arrow that points to the start."""
+_WRAP = 44
+_ROUNDS = 8
+_SCALES = (1.0, 1.2, 1.45, 1.75, 2.1, 2.6)  # spacings that are tried until no text lies on anything
+
+Joined = dict[tuple[str, str], tuple[str, ...]]
+
+
+def lay_out(machine: RewardMachine, downwards: bool = False) -> Drawing:
+    """Place the states and edges of a machine, from left to right or downwards."""
+    joined = {
+        pair: tuple(line for text in texts for line in textwrap.wrap(text, _WRAP, subsequent_indent="  "))
+        for pair, texts in joined_edges(machine).items()
+    }
+    crowded = {v for v in machine.failure if sum(target == v for _, target in joined) > MANY}
+    columns = _columns(machine, {pair: texts for pair, texts in joined.items() if pair[1] not in crowded})
+    trials = []
+    for scale in _SCALES if len(joined) <= MANY_LABELS else _SCALES[2:3]:
+        nodes = _place_nodes(machine, columns, joined, downwards, scale)
+        trials.append(_connect(machine, nodes, joined, crowded, downwards))
+        if not trials[-1][0]:
+            break
+    return min(trials, key=lambda trial: trial[0])[1]
+
+
+def joined_edges(machine: RewardMachine) -> dict[tuple[str, str], list[str]]:
+    """Return the texts of all edges between two states, by source and target."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for edge in machine.edges:
+        guard = "else" if isinstance(edge.guard, Otherwise) else write(edge.guard)
+        guided = " + potential" if machine.potential else ""
+        texts.setdefault((edge.source, edge.target), []).append(f"{guard} : {write(edge.reward)}{guided}")
+    for u, v, agenda, paid in machine.statements():
+        texts[u, v] = [f"{agenda} : {paid}"]
+    return texts
+
+
+def role_of(machine: RewardMachine, state: str) -> str:
+    """Return the role of a state: ``state``, ``success`` or ``failure``."""
+    return "success" if state in machine.success else "failure" if state in machine.failure else "state"
+
+
+def _columns(machine: RewardMachine, joined: Joined) -> list[list[str]]:
+    """Sort states into columns by distance from the start; successes are in the last one."""
+    depth, frontier = {machine.start: 0}, [machine.start]
+    while frontier:
+        u = frontier.pop(0)
+        for source, target in joined:
+            if source == u and target not in depth:
+                depth[target] = depth[u] + 1
+                frontier.append(target)
+    last = max(depth[u] for u in machine.states)
+    for u in machine.success:
+        depth[u] = last + 1
+    for u in set(machine.failure) & set(depth):
+        depth[u] = max(depth[u], min(last, depth[u] + 1))
+    columns = [[u for u in depth if depth[u] == x] for x in range(max(depth.values()) + 1)]
+    columns = [column for column in columns if column]
+    for k in range(_ROUNDS):
+        order = range(1, len(columns)) if k % 2 == 0 else range(len(columns) - 2, -1, -1)
+        height = {u: y - (len(column) - 1) / 2 for column in columns for y, u in enumerate(column)}
+        for x in order:
+            near = set(columns[x - 1 if k % 2 == 0 else x + 1])
+
+            def mean(u: str, near: set[str] = near, height: dict[str, float] = height) -> float:
+                beside = [height[v] for pair in joined if u in pair for v in pair if v != u and v in near]
+                return sum(beside) / len(beside) if beside else height[u]
+
+            columns[x].sort(key=mean)
+            height |= {u: y - (len(columns[x]) - 1) / 2 for y, u in enumerate(columns[x])}
+    return columns
+
+
+def _place_nodes(
+    machine: RewardMachine, columns: list[list[str]], joined: Joined, downwards: bool, scale: float
+) -> dict[str, Node]:
+    """Place the states in columns, or in rows."""
+    wide = {u: max(RADIUS, text_width(printable(u), NAME_SIZE) / 2 + 9) for column in columns for u in column}
+    texts = list(joined.values()) or [("",)]
+    widest = max(text_width(line, SIZE) for lines in texts for line in lines)
+    lines = max(len(lines) for lines in texts)
+    if downwards:
+        along = 2 * RADIUS + (24 + LINE * lines) * scale
+        across = 2 * max(wide.values()) + (LOOP + widest) * scale
+    else:
+        along = 2 * max(wide.values()) + (28 + widest) * scale
+        across = 2 * RADIUS + (LOOP + 10 + LINE * lines) * scale
+        if any(v in machine.failure for _, v in joined):
+            across += 2 * SMALL + 20
+    nodes = {}
+    for x, column in enumerate(columns):
+        for y, u in enumerate(column):
+            ahead, aside = along * x, across * (y - (len(column) - 1) / 2)
+            place = (aside, ahead) if downwards else (ahead, aside)
+            nodes[u] = Node(printable(u), place, role_of(machine, u), wide[u])
+    return nodes
+
+
+def _connect(
+    machine: RewardMachine, nodes: dict[str, Node], joined: Joined, crowded: set[str], downwards: bool
+) -> tuple[int, Drawing]:
+    """Draw the edges between placed states; return the cost of overlaps, and the drawing."""
+    side = (1.0, 0.0) if downwards else (0.0, -1.0)  # where loops are; failures are on the other side
+    loops = {u: _loop(nodes[u], side) for u, v in joined if u == v}
+    marks: dict[tuple[str, str], Node] = {}
+    for u, v in joined:
+        if v in crowded:
+            before = sum(source == u for source, _ in marks)
+            marks[u, v] = _beside(nodes[u], printable(v), joined[u, v], side, before)
+    room = np.array(side) * 10  # for the text beyond a loop
+    around = [
+        (*np.minimum(points, points + room).min(axis=0), *np.maximum(points, points + room).max(axis=0))
+        for points in (curve.points() for curve in loops.values())
+    ]
+    arrows, hit = [], 0
+    for (u, v), text in joined.items():
+        if u == v:
+            curve = loops[u]
+        elif v in crowded:
+            begin, end = nodes[u].rim(marks[u, v].place), marks[u, v].rim(nodes[u].place)
+            curve = quadratic(begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2), end)
+        else:
+            others = [*(node for name, node in nodes.items() if name not in (u, v)), *marks.values()]
+            boxes = np.array([node.box(6.0) for node in others]).reshape(-1, 4)
+            hits, curve = _arc(nodes[u], nodes[v], (v, u) in joined, boxes, np.array(around).reshape(-1, 4))
+            hit += hits
+        arrows.append(Arrow(u, v, curve, text))
+    drawn = [*nodes.values(), *marks.values()]
+    x, y = nodes[machine.start].place
+    reach = RADIUS if downwards else nodes[machine.start].half_width
+    entry = ((x, y - reach - ENTRY), (x, y - reach)) if downwards else ((x - reach - ENTRY, y), (x - reach, y))
+    taken = [node.box(2.0) for node in drawn]
+    taken.append(Box(*np.min(entry, axis=0) - 5, *np.max(entry, axis=0) + 5))
+    sizes = [arrow.text_box()[2:] for arrow in arrows]  # around the origin until texts are placed
+    centres, hard, soft = place_labels([a.curve for a in arrows], np.array(sizes), np.array(taken))
+    arrows = [replace(arrow, text_at=centre) for arrow, centre in zip(arrows, centres, strict=True)]
+    return 100 * (hard + hit) + soft, _at_origin(drawn, arrows, entry)
+
+
+def _beside(node: Node, name: str, text: tuple[str, ...], side: Point, k: int) -> Node:
+    """Return the k-th failure beside a state, on the side where the loop is not."""
+    wide = max(SMALL, text_width(name, SIZE) / 2 + 6)
+    if side[0]:
+        away = node.half_width + 16 + max(text_width(line, SIZE) for line in text) + wide
+        place = node.place[0] - away, node.place[1] + k * (2 * SMALL + LINE * len(text))
+    else:
+        away = node.half_height + 16 + LINE * len(text) + SMALL
+        place = node.place[0] + k * (2 * wide + 16), node.place[1] + away
+    return Node(name, place, "failure", half_width=wide, half_height=SMALL, size=SIZE)
+
+
+def _at_origin(nodes: list[Node], arrows: list[Arrow], entry: tuple[Point, Point]) -> Drawing:
+    """Move everything so that the origin is at its top left."""
+    boxes = [node.box() for node in nodes] + [arrow.text_box() for arrow in arrows]
+    corners = [np.array(boxes)[:, :2], np.array(boxes)[:, 2:], np.array(entry), *(a.curve.points() for a in arrows)]
+    every = np.concatenate(corners)
+    left, top = (every.min(axis=0) - MARGIN).tolist()
+    right, bottom = (every.max(axis=0) + MARGIN).tolist()
+
+    def move(point: Point) -> Point:
+        return point[0] - left, point[1] - top
+
+    return Drawing(
+        tuple(replace(node, place=move(node.place)) for node in nodes),
+        tuple(replace(a, curve=Curve(*map(move, a.curve)), text_at=move(a.text_at)) for a in arrows),
+        (move(entry[0]), move(entry[1])),
+        right - left,
+        bottom - top,
+    )
+
 
 _ENTITIES = {ord(sign): f"#{ord(sign)};" for sign in ":;<>#"}
 """How to write signs that mean something to Mermaid."""

@@ -11,8 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fastrm import RewardMachine, task
 from fastrm.plots import draw_machine, lay_out, to_dot, to_mermaid, to_svg
-from fastrm.plots.graph import GraphImage
-from fastrm.plots.graph_layout import RADIUS
+from fastrm.plots.graph import RADIUS, GraphImage
 
 MACHINES = {
     **{f"sequence of {n}": RewardMachine.sequence("a-b-c-d"[: 2 * n - 1], kind="numeric") for n in (1, 2, 3, 4)},
