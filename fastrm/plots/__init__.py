@@ -1,7 +1,6 @@
 """Pictures of curves, maps, machines, policies and episodes; the only room that imports matplotlib and Pillow."""
 
 from fastrm.plots import palette
-from fastrm.plots.agendas import draw_agendas
 from fastrm.plots.animation import save_episode
 from fastrm.plots.curves import (
     ASCII_BARS,
@@ -20,9 +19,21 @@ from fastrm.plots.curves import (
 )
 from fastrm.plots.figures import figures_of
 from fastrm.plots.graph import draw_machine, lay_out, svg_shapes, to_dot, to_mermaid, to_svg
-from fastrm.plots.map_views import draw_maps, draw_world, fence_ends, paint, show, show_episode, starts_to_mark
+from fastrm.plots.map_views import (
+    draw_learning,
+    draw_maps,
+    draw_run,
+    draw_world,
+    fence_ends,
+    known_values,
+    last_best,
+    paint,
+    show,
+    show_episode,
+    starts_to_mark,
+    visits,
+)
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
-from fastrm.plots.policies import draw_learning, draw_run, known_values, last_best, visits
 from fastrm.plots.style import DPI, STYLE, have_matplotlib, looks_of, save
 from fastrm.plots.sweeps import (
     StartPoint,
@@ -30,6 +41,7 @@ from fastrm.plots.sweeps import (
     by_optimism,
     check_findings,
     check_is_plain,
+    draw_agendas,
     draw_gaps,
     optimism_sweep,
     short_names,

@@ -16,8 +16,7 @@ from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Run
 from fastrm.plots.animation import save_episode, save_frames
 from fastrm.plots.graph import GraphImage
-from fastrm.plots.map_views import draw_world, show_episode
-from fastrm.plots.policies import draw_learning
+from fastrm.plots.map_views import draw_learning, draw_world, show_episode
 from fastrm.plots.style import PATH_COLOUR, ink, new_figure, object_colour, style
 from fastrm.problems import WaterEpisode, WaterProblem, WaterWalk
 from fastrm.worlds import COLOURS, Point, WaterWorld

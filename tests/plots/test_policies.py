@@ -12,8 +12,8 @@ from fastrm import ConfigError, GridMap, RewardMachine, compile, task, train
 from fastrm.learners import registry
 from fastrm.learners.qrm import Qrm
 from fastrm.plots import draw_learning, visits
+from fastrm.plots.map_views import MOST_ARROWS
 from fastrm.plots.palette import OBJECT_COLOURS, ink, rgb
-from fastrm.plots.policies import MOST_ARROWS
 from fastrm.worlds import OFFSETS
 
 BACK = "start u\nsuccess e\nu -> v when a\nu -> e when c\nu -> u otherwise\nv -> u when b\nv -> v otherwise"
