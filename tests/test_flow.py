@@ -44,7 +44,7 @@ PUBLIC_FUNCTIONS = {"compile", "solve", "train", "run", "load", "task", "lint", 
 KEPT = {
     "matplotlib": ("plots/",),
     "PIL": ("plots/",),
-    "h5py": ("results/hdf5.py", "results/validation.py"),
+    "h5py": ("results/hdf5.py",),
     "threading": (
         "resources.py",
         "bench/speed/",

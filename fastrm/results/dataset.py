@@ -14,10 +14,9 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
 from fastrm.results.export import as_dataset, as_frame
-from fastrm.results.hdf5 import Columns, read_file, unpack
+from fastrm.results.hdf5 import Columns, check_coordinates, check_numbers, read_file, unpack
 from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, as_stored, check_name, find_number
 from fastrm.results.stats import Paired, compare, summarise
-from fastrm.results.validation import check_coordinates, check_numbers
 
 if TYPE_CHECKING:
     import pandas

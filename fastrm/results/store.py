@@ -33,9 +33,8 @@ import numpy as np
 import fastrm
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError, shown
-from fastrm.results.hdf5 import Columns, LazyColumns, pack, read_file, reread_image, unpack
+from fastrm.results.hdf5 import Columns, LazyColumns, check_numbers, pack, read_file, reread_image, unpack
 from fastrm.results.schema import SCHEMA, Frame, Runs
-from fastrm.results.validation import check_numbers
 
 
 @lru_cache(maxsize=1)
