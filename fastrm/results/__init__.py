@@ -1,7 +1,6 @@
 """Columns of runs, on disk and in memory. Knows no world, machine or plan."""
 
-from fastrm.results.dataset import Results, load
-from fastrm.results.export import to_csv, to_latex
+from fastrm.results.dataset import Results, load, to_csv, to_latex
 from fastrm.results.schema import MAX_BYTES, MAX_ERROR, PER_TICK, Frame, Runs, area, bytes_of_file, empty_frame, fill_in
 from fastrm.results.stats import (
     SUMMARY,

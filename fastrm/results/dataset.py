@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import ConfigError, FastrmError, StoreError, did_you_mean, printable
-from fastrm.results.export import as_dataset, as_frame
+from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, check_coordinates, check_numbers, read_file, unpack
-from fastrm.results.schema import COORDINATES, PER_RUN, PER_TICK, as_stored, check_name, find_number
+from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK, as_stored, check_name, find_number
 from fastrm.results.stats import Paired, compare, summarise
 
 if TYPE_CHECKING:
@@ -260,15 +261,34 @@ class Results:
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""
-        return as_dataset(self)
+        try:
+            import xarray
+        except ImportError:
+            raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
+        data: dict[str, Any] = {name: (("run", "tick"), self[name]) for name in PER_TICK}
+        data |= {name: (("run",), self[name]) for name in PER_RUN}
+        coords = {name: ("run", self[name]) for name in ("run", *COORDINATES, *self.swept)}
+        coords |= {name: ("tick", self[name]) for name in ("tick", "step")}
+        return xarray.Dataset(data, coords, attrs=self.attributes)
 
     def per_run(self) -> pandas.DataFrame:
         """Return a data frame with a row per run: coordinates, variables per run, and numbers of `per_run_values`."""
-        return as_frame(self, per_tick=False)
+        columns = {name: self[name] for name in ("run", *self.coordinates, *PER_RUN)}
+        return _frame(columns | {name: self.per_run_values(name) for name in DERIVED})
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row per run and tick."""
-        return as_frame(self, per_tick=True)
+        ticks, names = len(self["step"]), ("run", *self.coordinates, *PER_RUN)
+        columns = {name: np.repeat(self[name], ticks) for name in names} | {"step": np.tile(self["step"], self.runs)}
+        return _frame(columns | {name: self[name].reshape(-1) for name in PER_TICK})
+
+
+def _frame(columns: Mapping[str, Array]) -> pandas.DataFrame:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("a data frame needs pandas; install it with: pip install 'fastrm[analysis]'") from None
+    return pandas.DataFrame(columns)
 
 
 def load(path: str | Path) -> Results:
@@ -291,3 +311,62 @@ def load(path: str | Path) -> Results:
     check_numbers(results.columns, plan, str(path))
     check_coordinates(results.columns, plan, str(path))
     return results
+
+
+Rows = Sequence[Mapping[str, Any]]
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
+
+def to_csv(rows: Rows) -> str:
+    """Write rows as CSV, numbers with six digits; columns are those of all rows, in order.
+
+    >>> print(to_csv([{"task": "a", "score_50": 0.5, "steps": float("inf")}]), end="")
+    task,score_50,steps
+    a,0.5,inf
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = _columns(rows)
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(_figure(row.get(name, ""), ".6g") for name in columns)
+    return text.getvalue()
+
+
+def to_latex(rows: Rows, columns: Sequence[str] | None = None) -> str:
+    r"""Write rows as a LaTeX table in the style of ``booktabs``, numbers with up to three decimals.
+
+    >>> print(to_latex([{"task": "a_b", "score_50": 0.5}]), end="")
+    \begin{tabular}{lr}
+    \toprule
+    task & score\_50 \\
+    \midrule
+    a\_b & 0.500 \\
+    \bottomrule
+    \end{tabular}
+    """
+    known = _columns(rows)
+    names = list(columns or known)
+    if unknown := [name for name in names if rows and name not in known]:
+        raise ConfigError(f"no column {unknown[0]!r}; there are {', '.join(known)}")
+    sides = "".join("r" if any(isinstance(row.get(name), int | float) for row in rows) else "l" for name in names)
+    cells = [names, *([_figure(row.get(name, ""), "fixed") for name in names] for row in rows)]
+    head, *body = (" & ".join(text.translate(_LATEX) for text in line) + r" \\" for line in cells)
+    lines = (rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}")
+    return "\n".join(lines) + "\n"
+
+
+def _columns(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _figure(value: Any, form: str) -> str:
+    """Format a value, a float as `form` says; `fixed` is up to three decimals."""
+    if not isinstance(value, float):
+        return str(value)
+    if form == "fixed":
+        form = ".3f" if abs(value) < 10 else ".1f" if abs(value) < 999.95 else ".0f"
+    return f"{value:{form}}"
