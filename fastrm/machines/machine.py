@@ -18,7 +18,7 @@ from fastrm.checks import check_known, check_number, is_plain
 from fastrm.errors import ConfigError, MachineError, did_you_mean, place, printable, shown
 from fastrm.machines import ltlf, reward_kinds, terms
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton, reached_from
-from fastrm.machines.language import formats
+from fastrm.machines.language import drafts
 from fastrm.machines.language.drafts import Agenda, Draft, Edge, describe
 from fastrm.machines.language.expressions import Otherwise, constant, leaves
 from fastrm.machines.language.tokens import fault
@@ -166,7 +166,7 @@ class RewardMachine(Draft):
             raise MachineError(f"source={shown(source)}: must be text, such as the name of a file")
         if not isinstance(text, str):
             raise MachineError(f"{source}: a machine is read from text, not from {type(text).__name__}")
-        return cls.from_draft(formats.read(text.replace("\r\n", "\n"), source))
+        return cls.from_draft(drafts.read(text.replace("\r\n", "\n"), source))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -237,7 +237,7 @@ class RewardMachine(Draft):
 
     def write(self) -> str:
         """Return the machine as ``.rm`` text; `parse` of it gives an equal machine."""
-        return formats.write_machine(self)
+        return drafts.write_machine(self)
 
     def __str__(self) -> str:
         return self.write()

@@ -21,7 +21,7 @@ from fastrm import (
 )
 from fastrm.exact.tabular import solve_rewards
 from fastrm.kernels.contracts import SUCCESS
-from fastrm.machines.language.formats import read
+from fastrm.machines.language.drafts import read
 
 from brute_force import truth_of
 from small_problems import corridor, with_terminal_reward

@@ -7,7 +7,7 @@ import pytest
 
 from fastrm import GridMap, MachineError, MapError
 from fastrm.machines.language import parse_guard, parse_reward
-from fastrm.machines.language.formats import read_own
+from fastrm.machines.language.drafts import read_own
 from fastrm.machines.terms import automaton
 
 from pages import DOCS

@@ -1,6 +1,6 @@
 """How machines are written: expressions, and text formats of whole machines. Nothing is executed."""
 
-from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft, Edge, describe
+from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft, Edge, describe, read
 from fastrm.machines.language.expressions import (
     FEATURES,
     TO_GO,
@@ -25,7 +25,6 @@ from fastrm.machines.language.expressions import (
     parse_reward,
     write,
 )
-from fastrm.machines.language.formats import read
 
 __all__ = [
     "FEATURES", "MAX_STAGES", "MAX_STATES", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression",
