@@ -5,7 +5,7 @@ A machine of a few states is shown as its graph, a larger one as a list of names
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,23 +34,22 @@ MAX_GRAPH = 9
 """States, terminals included, beyond which a machine is a list of names."""
 LEAST_SCALE = 0.85
 """Pixels per point of a graph, below which its texts are too small to read."""
-_FINE = 2  # pictures are painted at twice their size, so that lines are smooth
-_COLOURS = 96
+FINE = 2  # pictures are painted at twice their size, so that lines are smooth
 
 
-class _Stage(NamedTuple):
+class Stage(NamedTuple):
     """Where things are in every frame, in pixels."""
 
-    cell: int
-    """Side of a cell."""
     corner: tuple[int, int]
-    """Left and top of the map."""
+    """Left and top of the world."""
     panel: int
     """Left of the machine."""
     wide: int
     """Width of the machine."""
     size: tuple[int, int]
     """Width and height of the frame."""
+    cell: int = 1
+    """Side of a cell."""
 
     @property
     def room(self) -> int:
@@ -89,31 +88,14 @@ def save_map_episode(
     actions: Sequence[int] | None = None,
 ) -> None:
     """Write an episode on a map."""
-    try:
-        from PIL import Image, ImageDraw, ImageFont
-    except ImportError:
-        raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
     moments, remark = _cut(list(retrace(problem, path, 0, actions)))
-    machine = problem.machines[0]
-    stage, graph = _set_up(problem.grid, machine)
-    frames = []
-    for k, moment in enumerate(moments):
-        frame = Image.new("RGB", (stage.size[0] * _FINE, stage.size[1] * _FINE), WHITE)
-        _paint_map(frame, problem, stage, [step.cell for step in moments[: k + 1]])
-        state = moment.end or problem.states[moment.state][1]
-        if graph is None:
-            _paint_names(frame, machine, stage, state)
-        else:
-            wide, high = graph.size
-            corner = stage.panel + (stage.wide - wide) / 2, GAP + (stage.room - high) / 2
-            graph.paint(frame, corner, printable(state))
-        facts = f"step {k}     label {moment.label or '-'}     reward {moment.paid:.6g}"
-        pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
-        for row, text in enumerate((facts, remark if k == len(moments) - 1 else "")):
-            place = stage.panel + stage.wide / 2, stage.size[1] - GAP - LINE * (1.5 - row)
-            pen.text((place[0] * _FINE, place[1] * _FINE), text, fill=DARK, font=font, anchor="mm")
-        frames.append(frame.resize(stage.size, Image.Resampling.BOX))
-    save_frames(frames, out, [milliseconds] * (len(frames) - 1) + [16 * milliseconds])
+    stage, graph = _set_up(problem.grid, problem.machines[0])
+    rows = [(moment.end or problem.states[moment.state][1], moment.label, moment.paid) for moment in moments]
+
+    def paint(image: Image, k: int) -> None:
+        _paint_map(image, problem, stage, [moment.cell for moment in moments[: k + 1]])
+
+    save_frames(paint, rows, remark, stage, graph or problem.machines[0], out, milliseconds, 16 * milliseconds)
 
 
 def _cut(moments: list[Moment]) -> tuple[list[Moment], str]:
@@ -132,30 +114,30 @@ def _cut(moments: list[Moment]) -> tuple[list[Moment], str]:
     return moments, remark
 
 
-def _set_up(grid: GridMap, machine: RewardMachine) -> tuple[_Stage, GraphImage | None]:
+def _set_up(grid: GridMap, machine: RewardMachine) -> tuple[Stage, GraphImage | None]:
     """Return where things are, and the machine as a graph, None where its texts would be too small to read."""
     cell = max(2, SIDE // max(grid.size))
     high, wide = grid.size[0] * cell, grid.size[1] * cell
     height = max(high, 12 * LINE) + 2 * GAP
     stages = [
-        _Stage(cell, (GAP, (height - high) // 2), wide + 2 * GAP, panel, (wide + panel + 3 * GAP, height))
+        Stage((GAP, (height - high) // 2), wide + 2 * GAP, panel, (wide + panel + 3 * GAP, height), cell)
         for panel in PANELS
     ]
     if len(machine.states) + len(machine.terminals) <= MAX_GRAPH:
         for stage in stages:
-            graph = GraphImage(machine, stage.wide, stage.room, _FINE)
+            graph = GraphImage(machine, stage.wide, stage.room, FINE)
             if graph.scale >= LEAST_SCALE:
                 return stage, graph
     return stages[0], None
 
 
-def _paint_map(frame: Image, problem: TabularProblem, stage: _Stage, trail: Sequence[Cell]) -> None:
+def _paint_map(frame: Image, problem: TabularProblem, stage: Stage, trail: Sequence[Cell]) -> None:
     """Paint walls, then the trail, then objects above it as discs with letters, and the agent."""
     from PIL import ImageDraw, ImageFont
 
     grid, (starts, _), colours = problem.grid, starts_to_mark(problem.starts), MAP_COLOURS["frame"]
-    pen, side = ImageDraw.Draw(frame), stage.cell * _FINE
-    left, top = stage.corner[0] * _FINE, stage.corner[1] * _FINE
+    pen, side = ImageDraw.Draw(frame), stage.cell * FINE
+    left, top = stage.corner[0] * FINE, stage.corner[1] * FINE
 
     def square(cell: Cell, inset: float = 0.0) -> tuple[float, float, float, float]:
         x, y = left + cell[1] * side, top + cell[0] * side
@@ -171,14 +153,14 @@ def _paint_map(frame: Image, problem: TabularProblem, stage: _Stage, trail: Sequ
         pen.rectangle(square((row, column)), fill=colours["wall"])
     for a, b, c, d in fence_ends(grid):
         ends = [(left + c * side, top + d * side), (left + a * side, top + b * side)]
-        pen.line(ends, fill=colours["fence"], width=2 * _FINE)
+        pen.line(ends, fill=colours["fence"], width=2 * FINE)
     steps = [centre(here) for here, after in pairwise(trail) if here != after] + [centre(trail[-1])]
     if len(steps) > 1:
         pen.line(steps, fill=PATH_COLOUR, width=max(2, side // 4), joint="curve")
     for start in starts or trail[:1]:  # of too many only the one where this episode began
         pen.ellipse(square(start, 0.28), fill=colours["floor"], outline=colours["start"], width=max(1, side // 12))
-    font = ImageFont.load_default(size=max(9 * _FINE, 0.72 * side))
-    inset = min(0.0, 0.5 - 6.5 * _FINE / side) or 0.03  # on large maps a disc is larger than its cell
+    font = ImageFont.load_default(size=max(9 * FINE, 0.72 * side))
+    inset = min(0.0, 0.5 - 6.5 * FINE / side) or 0.03  # on large maps a disc is larger than its cell
     for k, (letter, cells) in enumerate(grid.objects.items()):
         for cell in cells:
             pen.ellipse(square(cell, inset), fill=WHITE, outline=object_colour(k), width=max(3, side // 9))
@@ -186,11 +168,11 @@ def _paint_map(frame: Image, problem: TabularProblem, stage: _Stage, trail: Sequ
     pen.ellipse(square(trail[-1], 0.14), fill=colours["agent"], outline=WHITE, width=max(1, side // 14))
 
 
-def _paint_names(frame: Image, machine: RewardMachine, stage: _Stage, here: str) -> None:
+def _paint_names(frame: Image, machine: RewardMachine, stage: Stage, here: str) -> None:
     """List the states of a machine, as many around the current one as there is room for."""
     from PIL import ImageDraw, ImageFont
 
-    pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
+    pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * FINE)
     names = [*machine.states, *machine.terminals, *(() if here in (*machine.states, *machine.terminals) else (here,))]
     room = stage.room // LINE - 2
     first = min(max(0, names.index(here) - room // 2), max(0, len(names) - room))
@@ -199,26 +181,58 @@ def _paint_names(frame: Image, machine: RewardMachine, stage: _Stage, here: str)
     after = len(names) - first - room
     shown += [(f"... {after} after", False)] if after > 0 else []
     for row, (name, is_here) in enumerate(shown):
-        x, y = stage.panel * _FINE, (GAP + LINE * row) * _FINE
+        x, y = stage.panel * FINE, (GAP + LINE * row) * FINE
         if is_here:
-            pen.rounded_rectangle((x, y, x + stage.wide * _FINE, y + LINE * _FINE), 8, fill=HERE_COLOUR)
+            pen.rounded_rectangle((x, y, x + stage.wide * FINE, y + LINE * FINE), 8, fill=HERE_COLOUR)
         text = printable(name) if len(name) <= 32 else printable(name[:31]) + "..."
-        pen.text((x + 8 * _FINE, y + LINE * _FINE / 2), text, fill=WHITE if is_here else DARK, font=font, anchor="lm")
+        pen.text((x + 8 * FINE, y + LINE * FINE / 2), text, fill=WHITE if is_here else DARK, font=font, anchor="lm")
 
 
-def save_frames(frames: list[Image], out: Path, pauses: list[int]) -> None:
-    """Write frames that share one palette, so that each stores only what changed."""
-    from PIL import Image
+def save_frames(
+    paint: Callable[[Image, int], None],
+    rows: Sequence[tuple[str, str, float]],
+    remark: str,
+    stage: Stage,
+    machine: GraphImage | RewardMachine,
+    out: Path,
+    pause: int,
+    last_pause: int,
+) -> None:
+    """Write an animation, with pauses in milliseconds: `paint` draws the world of the k-th frame on an image.
 
-    sample = Image.new("RGB", (frames[0].width, 2 * frames[0].height))
-    sample.paste(frames[0], (0, 0))
-    sample.paste(frames[-1], (0, frames[0].height))
-    palette = sample.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    Rows give machine state, label and reward so far; the remark is on the last frame. A machine that does not come as a
+    graph is shown as a list of names.
+    """
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
+    images = []
+    for k, (state, label, paid) in enumerate(rows):
+        image = Image.new("RGB", (stage.size[0] * FINE, stage.size[1] * FINE), WHITE)
+        paint(image, k)
+        if isinstance(machine, RewardMachine):
+            _paint_names(image, machine, stage, state)
+        else:
+            wide, high = machine.size
+            corner = stage.panel + (stage.wide - wide) / 2, GAP + (stage.room - high) / 2
+            machine.paint(image, corner, printable(state))
+        pen, font = ImageDraw.Draw(image), ImageFont.load_default(size=14 * FINE)
+        facts = f"step {k}     label {label or '-'}     reward {paid:.6g}"
+        for row, text in enumerate((facts, printable(remark) if k == len(rows) - 1 else "")):
+            place = stage.panel + stage.wide / 2, stage.size[1] - GAP - LINE * (1.5 - row)
+            pen.text((place[0] * FINE, place[1] * FINE), text, fill=DARK, font=font, anchor="mm")
+        images.append(image.resize(stage.size, Image.Resampling.BOX))
+    sample = Image.new("RGB", (stage.size[0], 2 * stage.size[1]))
+    sample.paste(images[0], (0, 0))
+    sample.paste(images[-1], (0, stage.size[1]))
+    palette = sample.quantize(96, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     colours = np.array(palette.getpalette()).reshape(-1, 3)
     colours[colours.min(axis=1) > 245] = 255  # the mean of near whites, which would look grey on a white page
-    palette.putpalette(colours.ravel().tolist())
-    flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    palette.putpalette(colours.ravel().tolist())  # one for all, so that each frame stores only what changed
+    first, *others = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
+    pauses = [pause] * len(others) + [last_pause]
     try:
-        flat[0].save(out, format="GIF", save_all=True, append_images=flat[1:], duration=pauses, loop=0, disposal=1)
+        first.save(out, format="GIF", save_all=True, append_images=others, duration=pauses, loop=0, disposal=1)
     except OSError as problem:
         raise ConfigError(f"{out}: cannot be written: {problem.strerror or problem}") from None

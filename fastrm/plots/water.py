@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,29 +12,26 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_number
 from fastrm.dispatch import add_row
-from fastrm.errors import ConfigError, MissingExtra, printable, shown
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.learners import Run
-from fastrm.plots.animation import save_episode, save_frames
+from fastrm.plots.animation import FINE, GAP, MAX_FRAMES, PANELS, SIDE, Stage, save_episode, save_frames
 from fastrm.plots.graph import GraphImage
 from fastrm.plots.map_views import draw_learning, draw_world, show_episode
-from fastrm.plots.style import PATH_COLOUR, ink, new_figure, object_colour, style
+from fastrm.plots.palette import DARK, MAP_COLOURS, PATH_COLOUR, WHITE, ink, object_colour
+from fastrm.plots.style import new_figure, style
 from fastrm.problems import WaterEpisode, WaterProblem, WaterWalk
 from fastrm.worlds import COLOURS, Point, WaterWorld
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
 WIDE, HIGH = 50, 21
 """Letters of a text: a line is about twice as high as a letter is wide."""
-SIDE, GAP, LINE, PANEL = 390, 10, 22, 276
-"""Pixels of the box, around things, of a line of text, and of the machine beside the box."""
-MAX_FRAMES = 400
 ARROW = 1.5
 """How far arrows reach: where a ball will be after ten times as many steps."""
-_FINE = 2  # painted at twice the size, so that lines are smooth
-_GREY, _DARK, _WHITE = (150, 150, 150), (40, 40, 40), (255, 255, 255)
 
 
 def draw_water(
@@ -52,8 +50,8 @@ def draw_water(
     width : float, optional
         Width of the figure in inches: 1 to 40.
     """
-    check_number("width", 4.5 if width is None else width, 1, 40)
     side = 4.5 if width is None else width
+    check_number("width", side, 1, 40)
     with style():
         figure = new_figure(side, side + 0.3)
         axis = figure.subplots()
@@ -134,61 +132,44 @@ def save_water_episode(
     actions: Sequence[int] | None = None,
 ) -> None:
     """Write an episode on Water world, the machine beside it; it is told by its actions alone."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtra("an animation needs Pillow; install it with: pip install 'fastrm[plot]'") from None
-    walk, machine = problem.walk(list(actions or ())[: MAX_FRAMES - 1]), problem.machines[0]
-    room = SIDE - 2 * LINE
-    graph, total, frames = GraphImage(machine, PANEL, room, _FINE), 0.0, []
-    names = [name for _, name in problem.states]
-    for t, (_, _, u) in enumerate(walk.states.tolist()):
-        frame = Image.new("RGB", ((SIDE + PANEL + 3 * GAP) * _FINE, (SIDE + 2 * GAP) * _FINE), _WHITE)
-        _paint_box(frame, problem, walk.states[: t + 1], t)
-        ended = u == problem.tables.n_u
-        state = problem.end_of(walk) if ended else names[u]
-        wide, high = graph.size
-        graph.paint(frame, (SIDE + 2 * GAP + (PANEL - wide) / 2, GAP + (room - high) / 2), printable(state))
-        total += float(walk.rewards[t - 1]) if t else 0.0
-        label = walk.labels[t - 1] if t else ""
-        _write(frame, (f"step {t}     label {label or '-'}     reward {total:.6g}", state if ended else ""))
-        frames.append(frame.resize((frame.width // _FINE, frame.height // _FINE), Image.Resampling.BOX))
-    save_frames(frames, out, [milliseconds] * (len(frames) - 1) + [20 * milliseconds])
+    walk, n_u = problem.walk(list(actions or ())[: MAX_FRAMES - 1]), problem.tables.n_u
+    columns = walk.states[:, 2].tolist()
+    states = [problem.end_of(walk) if u == n_u else problem.states[u][1] for u in columns]
+    rows = list(zip(states, ("", *walk.labels), accumulate([0.0, *walk.rewards.tolist()]), strict=True))
+    stage = Stage((GAP, GAP), SIDE + 2 * GAP, PANELS[0], (SIDE + PANELS[0] + 3 * GAP, SIDE + 2 * GAP))
+    graph = GraphImage(problem.machines[0], stage.wide, stage.room, FINE)
+
+    def paint(image: Image, t: int) -> None:
+        _paint_box(image, problem, walk.states[: t + 1], t)
+
+    remark = states[-1] if columns[-1] == n_u else ""
+    save_frames(paint, rows, remark, stage, graph, out, milliseconds, 20 * milliseconds)
 
 
-def _paint_box(frame: Any, problem: WaterProblem, states: Array, t: int) -> None:
+def _paint_box(frame: Image, problem: WaterProblem, states: Array, t: int) -> None:
     """Paint the box, the agent's trail, balls and agent."""
     from PIL import ImageDraw, ImageFont
 
     pen, world = ImageDraw.Draw(frame), problem.world
-    scale, font = SIDE * _FINE / world.side, ImageFont.load_default(size=15 * _FINE)
+    scale, font = SIDE * FINE / world.side, ImageFont.load_default(size=15 * FINE)
 
     def at(x: float, y: float) -> tuple[float, float]:
-        return GAP * _FINE + x * scale, (GAP + SIDE) * _FINE - y * scale
+        return GAP * FINE + x * scale, (GAP + SIDE) * FINE - y * scale
 
     def disc(x: float, y: float) -> tuple[float, float, float, float]:
         column, row = at(x, y)
         reach = world.radius * scale
         return column - reach, row - reach, column + reach, row + reach
 
-    pen.rectangle((*at(0, world.side), *at(world.side, 0)), outline=_GREY, width=_FINE)
+    pen.rectangle((*at(0, world.side), *at(world.side, 0)), outline=MAP_COLOURS["frame"]["wall"], width=FINE)
     trail = [at(*point) for point in problem.positions(states)]
     if len(trail) > 1:
-        pen.line(trail, fill=PATH_COLOUR, width=2 * _FINE, joint="curve")
+        pen.line(trail, fill=PATH_COLOUR, width=2 * FINE, joint="curve")
     for ball, (x, y, _, _) in zip(world.balls, problem.physics.balls[t].tolist(), strict=True):
         colour = object_colour(COLOURS.index(ball.colour))
-        pen.ellipse(disc(x, y), fill=_WHITE, outline=colour, width=3 * _FINE)
-        pen.text(at(x, y), ball.colour, fill=_DARK, font=font, anchor="mm")
-    pen.ellipse(disc(*problem.positions(states[-1:])[0]), fill=_DARK)
-
-
-def _write(frame: Any, lines: Sequence[str]) -> None:
-    from PIL import ImageDraw, ImageFont
-
-    pen, font = ImageDraw.Draw(frame), ImageFont.load_default(size=14 * _FINE)
-    for row, text in enumerate(lines):
-        y = SIDE + GAP - LINE * (len(lines) - row - 0.5)
-        pen.text(((SIDE + 2 * GAP + PANEL / 2) * _FINE, y * _FINE), printable(text), fill=_DARK, font=font, anchor="mm")
+        pen.ellipse(disc(x, y), fill=WHITE, outline=colour, width=3 * FINE)
+        pen.text(at(x, y), ball.colour, fill=DARK, font=font, anchor="mm")
+    pen.ellipse(disc(*problem.positions(states[-1:])[0]), fill=DARK)
 
 
 @add_row(draw_world, WaterWorld)
