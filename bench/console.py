@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from fastrm.results import Results
 
+MODULE, SCRIPT = "python -m fastrm.bench", "fastrm"
+"""The two ways to start the program."""
 FAILED, BAD_INPUT, INTERRUPTED, KILLED = 1, 2, 3, 130
 """Exit codes."""
 LEFT = ("setup", "machine", "task", "method", "map", "algorithm", "features")
@@ -78,6 +80,19 @@ def writing(path: Path, start: str = "", cure: str = "", trouble: str = "cannot 
     except (OSError, ValueError) as problem:  # no file is named with a null character
         reason = getattr(problem, "strerror", None) or problem
         raise ConfigError(f"{start}{path}: {trouble}: {reason}{cure}") from None
+
+
+def check_page_name(path: Path) -> None:
+    """Raise ConfigError, before any work is done, unless a path is named like a page."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"--out {path}: a page ends in .html")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, and print its path."""
+    with writing(path, cure="; choose another --out"):
+        path.write_text(page, encoding="utf-8", newline="\n")
+    print_path(path)
 
 
 def encodable(text: str, plain: str, encoding: str | None) -> str:

@@ -7,10 +7,9 @@ import shlex
 from pathlib import Path
 
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError
 from fastrm.learners import registry
 
-from .console import print_path, writing
+from .console import check_page_name, write_page
 from .inputs import add_problem, compile_problem, train_learner
 
 
@@ -25,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fastrm.learners import check_acts_by_state
     from fastrm.pages import explain_page
 
-    check_name(arguments.out)
+    check_page_name(arguments.out)
     problem = compile_problem(arguments)
     if arguments.learn:
         check_choice("--learn", arguments.learn, registry.names(problem.kind))
@@ -33,19 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
     run = train_learner(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))
     return 0
-
-
-def check_name(path: Path) -> None:
-    """Raise ConfigError, before any work is done, unless a path is named like a page."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"--out {path}: a page ends in .html")
-
-
-def write_page(path: Path, page: str) -> None:
-    """Write a page, and print its path."""
-    with writing(path, cure="; choose another --out"):
-        path.write_text(page, encoding="utf-8", newline="\n")
-    print_path(path)
 
 
 def _command(arguments: argparse.Namespace) -> str:

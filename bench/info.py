@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import printable
 
-from .commands import MODULE, SCRIPT
 from .console import (
+    MODULE,
+    SCRIPT,
     add_file,
     add_json,
     describe_state,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fastrm.bench import reproduce
-from fastrm.bench.__main__ import main
-from fastrm.bench.commands import COMMANDS, MODULE, SCRIPT
+from fastrm.bench.__main__ import COMMANDS, main
+from fastrm.bench.console import MODULE, SCRIPT
 
 ROOT = Path(__file__).parents[2]
 TINY = """# A tiny experiment.

@@ -82,7 +82,9 @@ def _command(name: str) -> str:
     (choices,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     about = COMMANDS[name]
     purpose = f"{about.purpose[0].upper()}{about.purpose[1:]}. {about.notes}".strip()
-    examples = _table(("example", "what it does"), [(f"`{words}`", meaning) for words, meaning in about.examples])
+    examples = _table(
+        ("example", "what it does"), [(f"`{words}`", meaning) for words, meaning in about.examples.items()]
+    )
     rows = [_argument(action) for action in choices[name]._actions if not isinstance(action, argparse._HelpAction)]
     return f"{purpose}\n\n{examples.strip()}\n\n{_table(('argument', 'meaning'), rows).strip()}"
 
