@@ -1,4 +1,4 @@
-"""Studies of result files: claims, findings, parity with the reference, Water world. Only parity trains."""
+"""Studies of result files: claims, findings, and coupled learning. Only the last trains."""
 
 from .claim import Case, Claim, Share, format_p, worst
 from .claims import judge

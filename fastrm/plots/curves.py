@@ -298,7 +298,7 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
 def parity_curves(curves: Sequence[Any]) -> Figure:
     """Draw our curves in colour and the published ones in black: a row per map, a column per learner.
 
-    `curves` are those of `fastrm.bench.studies.parity.load_curves`.
+    `curves` are those of `fastrm.bench.parity.load_curves`.
     """
     cells, algos = list(dict.fromkeys(one.cell for one in curves)), ("ql", "crm", "hrm")
     with style():

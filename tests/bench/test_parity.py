@@ -21,11 +21,12 @@ from fastrm import (
     train,
 )
 from fastrm.bench.__main__ import main
-from fastrm.bench.studies.parity import (
+from fastrm.bench.parity import (
     ALGORITHMS,
     CASES,
     COMPARED_AT,
     Comparison,
+    WaterOptimum,
     compare_optima,
     compare_speeds,
     load_curves,
@@ -34,7 +35,6 @@ from fastrm.bench.studies.parity import (
     published_runs,
     rejected,
 )
-from fastrm.bench.studies.water import WaterOptimum
 from fastrm.experiments import read_suite, reference_folder
 from fastrm.experiments.batches import Monitor, log_path, read_monitor, write_monitor
 from fastrm.experiments.execution import write_episodes
@@ -256,9 +256,9 @@ def test_an_episode_of_water_world_below_the_optimum_fails_the_whole_comparison(
     log = Monitor(np.array(rewards), np.array([600, 34]), np.zeros(2), {})
     optimum = WaterOptimum("M1", (35, 36, 35, 35, 36), (39, 40, 39, 39, 40))
     for name, made in {
-        "bench.studies.parity.check_folder": None, "bench.studies.parity.compare_optima": [],
-        "bench.studies.parity.compare_speeds": [], "bench.studies.water.water_optima": [optimum],
-        "bench.studies.water.published_runs": [log], "plots.have_matplotlib": False, "bench.parity.compute": [],
+        "bench.parity.check_folder": None, "bench.parity.compare_optima": [],
+        "bench.parity.compare_speeds": [], "bench.parity.water_optima": [optimum],
+        "bench.parity.published_runs": [log], "plots.have_matplotlib": False, "bench.parity.compute": [],
         "bench.parity.print_parity": None, "bench.parity.print_optima": None,
     }.items():  # fmt: skip
         monkeypatch.setattr(f"fastrm.{name}", lambda *_, made=made: made)
