@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fastrm.results import Results
 
     from .studies import Claim
-    from .studies.evidence import Facts
+    from .studies.claims import Facts
 
 _log = logging.getLogger("fastrm.bench")
 WIDEST = 120

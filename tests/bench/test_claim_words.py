@@ -13,18 +13,7 @@ import pytest
 from fastrm import load
 from fastrm.bench.studies import Case, Claim, Share, agenda, format_p, worst
 from fastrm.bench.studies.claim import ABOVE, HALF, NEARLY_ALL, VERDICTS
-from fastrm.bench.studies.claims import (
-    claim_6,
-    claim_7,
-    claim_10,
-    claim_11,
-    claim_12,
-    claim_13,
-    claim_14,
-    claim_15,
-    kendall_w,
-)
-from fastrm.bench.studies.evidence import Evidence
+from fastrm.bench.studies.claims import CLAIMS, Evidence, kendall_w
 from fastrm.bench.studies.findings import share_above
 from fastrm.results import holm
 
@@ -43,21 +32,21 @@ def shuffle(run):
 
 
 TURNS = {
-    "6 slower with two objects": (claim_6, {"setup": "1a1b1c"}, {"steps": 10}),
-    "6 slower in one kind": (claim_6, {"setup": "1a1b1c", "label": ("qrm-num", "crm-num")}, {"steps": 10}),
+    "6 slower with two objects": (6, {"setup": "1a1b1c"}, {"steps": 10}),
+    "6 slower in one kind": (6, {"setup": "1a1b1c", "label": ("qrm-num", "crm-num")}, {"steps": 10}),
     "7 numeric slower on 2a2b2c": (
-        claim_7, {"setup": "2a2b2c", "label": ("qrm-num", "crm-num", "hrm-num")}, {"steps": 9e5}),
+        7, {"setup": "2a2b2c", "label": ("qrm-num", "crm-num", "hrm-num")}, {"steps": 9e5}),
     "7 numeric-Boolean slower on 1a1b1c": (
-        claim_7, {"setup": "1a1b1c", "label": ("qrm-num-bool", "crm-num-bool")}, {"steps": 9e5}),
-    "10 one new method slow in one task": (claim_10, {"label": "hrm-num", "task": "a-b"}, {"steps": 9e5}),
-    "10 hrm-bool fast": (claim_10, {"label": "hrm-bool"}, {"steps": 10}),
-    "11 HRM slower than QRM": (claim_11, {"label": "hrm-num-bool", "task": "a-b-c"}, {"steps": 9e5}),
-    "11 CRM never gets there": (claim_11, {"label": "crm-num", "task": "a-b"}, {"steps": math.nan}),
-    "12 one run apart": (claim_12, {"seed": 0, "label": "qrm-num", "task": "a"}, {"score": 0.5}),
-    "13 methods in an order of its own": (claim_13, {}, shuffle),
-    "14 one method settles lower": (claim_14, {"label": "hrm-num", "task": "a"}, {"score": 0.8}),
-    "15 HRM-Boolean slower": (claim_15, {"label": "hrm-bool", "task": "a-b"}, {"full_from": 9}),
-    "15 HRM-Boolean optimal": (claim_15, {"label": "hrm-bool", "setup": "2a2b2c"}, {"found": True}),
+        7, {"setup": "1a1b1c", "label": ("qrm-num-bool", "crm-num-bool")}, {"steps": 9e5}),
+    "10 one new method slow in one task": (10, {"label": "hrm-num", "task": "a-b"}, {"steps": 9e5}),
+    "10 hrm-bool fast": (10, {"label": "hrm-bool"}, {"steps": 10}),
+    "11 HRM slower than QRM": (11, {"label": "hrm-num-bool", "task": "a-b-c"}, {"steps": 9e5}),
+    "11 CRM never gets there": (11, {"label": "crm-num", "task": "a-b"}, {"steps": math.nan}),
+    "12 one run apart": (12, {"seed": 0, "label": "qrm-num", "task": "a"}, {"score": 0.5}),
+    "13 methods in an order of its own": (13, {}, shuffle),
+    "14 one method settles lower": (14, {"label": "hrm-num", "task": "a"}, {"score": 0.8}),
+    "15 HRM-Boolean slower": (15, {"label": "hrm-bool", "task": "a-b"}, {"full_from": 9}),
+    "15 HRM-Boolean optimal": (15, {"label": "hrm-bool", "setup": "2a2b2c"}, {"found": True}),
 }  # fmt: skip
 
 
@@ -72,7 +61,7 @@ def as_claimed(tmp_path_factory):
 
 @pytest.mark.parametrize("name", TURNS)
 def test_a_claim_goes_through_all_four_words_as_maps_are_turned(name, as_claimed, tmp_path):
-    judge, wanted, change = TURNS[name]
+    number, wanted, change = TURNS[name]
     wanted = {key: value if isinstance(value, tuple) else (value,) for key, value in wanted.items()}
 
     def verdict(maps):
@@ -80,7 +69,7 @@ def test_a_claim_goes_through_all_four_words_as_maps_are_turned(name, as_claimed
             if run["grid"] % MAPS < maps and all(run[key] in value for key, value in wanted.items()):
                 change(run) if callable(change) else run.update(change)
 
-        return judge(make_evidence(tmp_path / "x.h5", turn) if maps else as_claimed).verdict
+        return CLAIMS[number](make_evidence(tmp_path / "x.h5", turn) if maps else as_claimed).verdict
 
     assert {word: verdict(maps) for word, maps in TURNED.items()} == {word: word for word in TURNED}
 
