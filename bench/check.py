@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from fastrm.exact import Check, TabularSolution, WaterGuarantee
+    from fastrm.exact import Check, Guarantee, TabularSolution, WaterGuarantee
     from fastrm.learners import HrmFixedPoint, Run
 
 _log = logging.getLogger("fastrm.bench")
 MAX_DRAWN = 80
 MOST_STARTS = 8
 """Starts that are printed one by one; of more, only the mean."""
-COLOURS = {"shortest": "green", "undecided": "yellow", "never finishes": "red"}
+COLOURS = {"shortest": "green", "never finishes": "red"}
+"""Of verdicts; all others are yellow."""
 MARKS, ASCII_MARKS = "•@!", "*@!"
 """The optimal path, its loop, and where it leaves the shortest routes: no letters, which stand for objects."""
 MARK_COLOURS = ("green", "bold red", "bold yellow")
@@ -83,38 +84,26 @@ def report_on_tables(
 
 def as_dict(report: Check, hrm: HrmFixedPoint | None, messages: list[str]) -> dict[str, Any]:
     """Return everything that is known, for programs."""
-    verdict = report.guarantee
-    problem, witness = verdict.solution.problem, verdict.witness
-    table: dict[str, Any] = {
-        "map": problem.source,
-        "machine": problem.machines[0].source,
-        "gamma": verdict.solution.gamma,
-        "verdict": verdict.verdict,
-        "is_shortest": verdict.is_shortest,
-        "some_are_shortest": verdict.some_are_shortest,
-        "reason": verdict.reason,
-        "optimal_length": verdict.length,
-        "shortest": verdict.shortest,
-        "optimal_return": witness.optimal_return,
-        "shortest_return": witness.shortest_return,
-        "optimal_arps": report.optimal_arps,
-        "leaves_at": witness.leaves_at,
-        "state": witness.state,
-        "path": witness.path,
-        "loop": witness.loop,
-        "shortest_path": witness.shortest_path,
-    }
+    verdict, witness = report.guarantee, report.guarantee.witness
+    problem = verdict.solution.problem
+    table = {"map": problem.source, "machine": problem.machines[0].source, "gamma": verdict.solution.gamma}
+    table |= _some(verdict, "verdict", "is_shortest", "some_are_shortest", "reason")
+    table |= {"optimal_length": verdict.length, "shortest": verdict.shortest}
+    table |= _some(witness, "optimal_return", "shortest_return") | {"optimal_arps": report.optimal_arps}
+    table |= _some(witness, "leaves_at", "state", "path", "loop", "shortest_path")
     if hrm is not None:
-        table |= {
-            "critical_reward": verdict.critical_reward,
-            "critical_scale": verdict.critical_scale,
-            "critical_step_reward": verdict.critical_step_reward,
-            "gamma_interval": verdict.gamma_interval,
-            "hrm_length": hrm.length,
-            "hrm_regret": hrm.regret,
-            "findings": [{"kind": f.kind, "state": f.state, "message": f.message} for f in report.findings],
-        }
+        table |= _some(verdict, "critical_reward", "critical_scale", "critical_step_reward", "gamma_interval")
+        table |= {"hrm_length": hrm.length, "hrm_regret": hrm.regret, "findings": _findings(report)}
     return table | {"warnings": messages}
+
+
+def _some(source: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of an object by their names."""
+    return {name: getattr(source, name) for name in names}
+
+
+def _findings(report: Check) -> list[dict[str, str]]:
+    return [_some(finding, "kind", "state", "message") for finding in report.findings]
 
 
 def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.Namespace) -> int:
@@ -124,22 +113,34 @@ def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.N
     if arguments.fail:
         raise ConfigError("--fail is about certain paths, and moves slip; leave out --fail or --slip")
     best = solve(problem, arguments.gamma)
-    value = best.start_value
     facts = {
-        "value": value, "success_probability": best.success_probability(horizon=1000),
+        "value": best.start_value, "success_probability": best.success_probability(horizon=1000),
         "expected_length": best.expected_length(), "optimal_arps": best.arps(),
     }  # fmt: skip
     if arguments.json:
         print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | run_facts(run))
         return 0
     console = new_console()
-    console.print(f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should")
-    console.print(f"  earn             {value:.8g} at gamma {arguments.gamma:g}")
-    console.print(f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps")
-    console.print(f"  take             {facts['expected_length']:.6g} steps when it does")
-    console.print(f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)")
+    console.print(
+        f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should\n"
+        f"  earn             {facts['value']:.8g} at gamma {arguments.gamma:g}\n"
+        f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps\n"
+        f"  take             {facts['expected_length']:.6g} steps when it does\n"
+        f"  optimal ARpS     {facts['optimal_arps']:.8g} (reward per step, epsilon 0.1)"
+    )
     print_run(console, run)
     return 0
+
+
+def _print_verdict(verdict: Guarantee) -> Console:
+    """Print the verdict in its colour; return the console."""
+    console, colour = new_console(), COLOURS.get(verdict.verdict, "yellow")
+    console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
+    return console
+
+
+def _length(verdict: Guarantee) -> str:
+    return verdict.verdict if verdict.length is None else f"{verdict.length} steps"
 
 
 def _print_starts(console: Console, solution: TabularSolution, worst: object) -> None:
@@ -159,15 +160,12 @@ def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], r
     """Print the report."""
     from rich.markup import escape
 
-    console = new_console()
     verdict, witness = report.guarantee, report.guarantee.witness
-    colour = COLOURS.get(verdict.verdict, "yellow")
-    console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {verdict.solution.gamma:g}")
+    console = _print_verdict(verdict)
     if verdict.reason:
         console.print(printable(f"no verdict: {verdict.reason}"), markup=False)
     _print_starts(console, verdict.solution, witness.path[0])
-    length = verdict.verdict if verdict.length is None else f"{verdict.length} steps"
-    console.print(f"  optimal policy   {length}, return {witness.optimal_return:.8g}")
+    console.print(f"  optimal policy   {_length(verdict)}, return {witness.optimal_return:.8g}")
     console.print(f"  shortest path    {verdict.shortest} steps, return {witness.shortest_return:.8g}")
     console.print(f"  optimal ARpS     {report.optimal_arps:.8g} (task reward per step, epsilon 0.1)")
     if hrm is not None:
@@ -175,15 +173,15 @@ def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], r
     print_run(console, run)
     grid = verdict.solution.problem.layout
     if witness.leaves_at is not None:
-        row, column = witness.leaves_at if grid else (witness.leaves_at, None)
-        where = f"row {row}, column {column}" if grid else f"cell {row}"
+        where = "row {}, column {}".format(*witness.leaves_at) if grid else f"cell {witness.leaves_at}"
         console.print(f"  leaves the shortest routes at {where}; machine state {witness.state}")
     for finding in report.findings:
         console.print(f"  [yellow]{finding.kind}[/]: {escape(printable(finding.message))}")
     for message in messages:
         console.print(f"  [yellow]warning[/]: {escape(printable(message))}")
     if grid is None:
-        console.print(f"  (a world without a layout is not drawn; optimal path {_trail(witness.path)})")
+        trail = " ".join(map(str, witness.path[:40])) + (" ..." if len(witness.path) > 40 else "")
+        console.print(f"  (a world without a layout is not drawn; optimal path {trail})")
     elif max(grid.size) <= MAX_DRAWN:
         console.print(draw_witness(grid, report, encodable(MARKS, ASCII_MARKS, console.encoding)))
     else:
@@ -195,17 +193,12 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
     console.print(f"  terminal reward  above {verdict.critical_reward:.8g} every optimal path is a shortest one")
     if verdict.critical_step_reward is not None:
         console.print(f"  step reward      below {verdict.critical_step_reward:.8g}")
-    low, high = verdict.gamma_interval or (None, None)
-    interval = "none" if low is None else f"{low:.6f} to {high:.6f}"
-    console.print(f"  gamma            {interval}")
+    ends = verdict.gamma_interval
+    console.print(f"  gamma            {'none' if ends is None else f'{ends[0]:.6f} to {ends[1]:.6f}'}")
     end = f"a failure after {len(hrm.path) - 1} steps" if hrm.fails else "a loop: it never finishes"
     settled = end if hrm.length is None else f"{hrm.length:g} steps"
     loss = f", losing {hrm.regret:.6g} of return" if hrm.regret > 1e-9 else ""
     console.print(f"  HRM settles on   {settled}{loss} (exploration left out)")
-
-
-def _trail(path: Sequence[object]) -> str:
-    return " ".join(map(str, path[:40])) + (" ..." if len(path) > 40 else "")
 
 
 def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
@@ -264,42 +257,27 @@ def water_as_dict(found: Check, seconds: float) -> dict[str, Any]:
     verdict = cast("WaterGuarantee", found.guarantee)
     best = verdict.solution
     return {
-        "world": best.problem.world.source,
-        "machine": best.problem.machines[0].source,
-        "gamma": best.gamma,
-        "verdict": verdict.verdict,
-        "is_shortest": verdict.is_shortest,
-        "optimal_length": best.length,
-        "shortest": best.shortest,
-        "optimal_return": best.value,
-        "shortest_return": verdict.shortest_return,
-        "actions": best.actions,
-        "shortest_actions": verdict.shortest_actions,
-        "optimal_arps": found.optimal_arps,
-        "findings": [{"kind": f.kind, "state": f.state, "message": f.message} for f in found.findings],
-        "layers": best.horizon,
-        "seconds": seconds,
-    }
+        "world": best.problem.world.source, "machine": best.problem.machines[0].source, "gamma": best.gamma,
+        **_some(verdict, "verdict", "is_shortest"),
+        "optimal_length": best.length, "shortest": best.shortest,
+        "optimal_return": best.value, "shortest_return": verdict.shortest_return,
+        "actions": best.actions, "shortest_actions": verdict.shortest_actions,
+        "optimal_arps": found.optimal_arps, "findings": _findings(found),
+        "layers": best.horizon, "seconds": seconds,
+    }  # fmt: skip
 
 
 def print_water(found: Check, seconds: float) -> None:
     """Print the report."""
-    console, verdict = new_console(), cast("WaterGuarantee", found.guarantee)
-    best = verdict.solution
-    colour = "green" if verdict.is_shortest else "red" if verdict.verdict == "never finishes" else "yellow"
-    console.print(f"[bold {colour}]{verdict.verdict}[/] at gamma {best.gamma:g}")
-    length = verdict.verdict if best.length is None else f"{best.length} steps"
-    console.print(f"  optimal policy   {length}, return {best.value:.8g}")
+    verdict = cast("WaterGuarantee", found.guarantee)
+    console, best = _print_verdict(verdict), verdict.solution
+    console.print(f"  optimal policy   {_length(verdict)}, return {best.value:.8g}")
     console.print(f"  fewest steps     {best.shortest}, return {verdict.shortest_return:.8g}")
     if best.problem.delay and best.problem.soonest_paid[0]:
         console.print(f"  paid soonest     {best.problem.soonest_paid[0]} steps, falling off included")
-    console.print(f"  optimal actions  {_in_words(best.actions)}")
+    letters = "".join(WATER_ACTIONS[action][0] for action in best.actions[:120])
+    more = "..." if len(best.actions) > 120 else ""
+    console.print(f"  optimal actions  {letters}{more}  (none, up, right, down, left)")
     console.print(f"  worked out       {best.horizon} layers of time in {seconds:.1f} s")
     for finding in found.findings:
         console.print(f"  [yellow]{finding.kind}[/]: {finding.message}")
-
-
-def _in_words(actions: tuple[int, ...]) -> str:
-    """Return actions by their first letters, many at once: n none, u up, r right, d down, l left."""
-    letters = "".join(WATER_ACTIONS[action][0] for action in actions[:120])
-    return letters + ("..." if len(actions) > 120 else "") + "  (none, up, right, down, left)"
