@@ -36,29 +36,23 @@ LEFT = ("setup", "machine", "task", "method", "map", "algorithm", "features")
 """Columns of words."""
 
 
-def add_json(parser: argparse.ArgumentParser, help: str = "print JSON on standard output, for programs") -> None:
-    """Add the flag that makes a command print JSON on standard output, and nothing else there."""
-    parser.add_argument("--json", action="store_true", help=help)
+def _argument(*names: str, help: str, **about: Any) -> Callable[..., None]:
+    """Return a function that adds an argument to a parser, and may describe it in other words."""
+
+    def add(parser: argparse.ArgumentParser, help: str = help) -> None:
+        parser.add_argument(*names, help=help, **about)
+
+    return add
 
 
-def add_file(parser: argparse.ArgumentParser, help: str = "a result file") -> None:
-    """Add the argument that names a result file."""
-    parser.add_argument("file", metavar="FILE", help=help)
-
-
-def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Add the number of workers."""
-    parser.add_argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
-
-
-def add_quiet(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that silences all but errors."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
-
-
-def add_learner_file(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names a file with a custom learner; `__main__` loads it before the command runs."""
-    parser.add_argument("--learner", metavar="FILE", help="a Python file that registers your own learner; it is run")
+add_file = _argument("file", metavar="FILE", help="a result file")
+add_json = _argument("--json", action="store_true", help="print JSON on standard output, for programs")
+add_quiet = _argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+add_workers = _argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
+add_learner_file = _argument(
+    "--learner", metavar="FILE", help="a Python file that registers your own learner; it is run"
+)
+"""`__main__` loads it before the command runs."""
 
 
 def print_message(text: str) -> None:
@@ -246,24 +240,19 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
     left = [name for name in names if name not in above]
     same = ", ".join(f"{name} {printable(format_values([results[name].tolist()[0]]))}" for name in above)
     more = ["failed"] if failed.any() else []
-    table = new_table(
-        f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path",
-        *left,
-        "runs",
-        *more,
-        "settled",
-        "to 90 %",
-        "shortest",
-    )
+    title = f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path"
+    table = new_table(title, *left, "runs", *more, "settled", "to 90 %", "shortest")
     for column in table.columns[: len(left)]:
         column.justify = "left"
     where = list(zip(*(results[name].tolist() for name in names), strict=True))
     failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
     for row in results.summary():
         count = [str(failures[tuple(row[name] for name in names)])] if more else []
-        figures = ("-", "-", "-") if not row["runs"] else (
-            format_score(row["settled_50"]), format_steps(row["steps_to_90_50"]), f"{row['shortest_share']:.0%}"
-        )  # fmt: skip
+        figures = ["-"] * 3
+        if row["runs"]:
+            steps = row["steps_to_90_50"]
+            to_90 = "never" if math.isinf(steps) else format_int(round(steps))
+            figures = [format_score(row["settled_50"]), to_90, f"{row['shortest_share']:.0%}"]
         words = (escape(printable(format_values([row[name]]))) for name in left)
         table.add_row(*words, str(row["runs"]), *count, *figures)
     return table
@@ -323,19 +312,23 @@ def format_score(score: float) -> str:
     return "-" if math.isnan(score) else f"{score:.3f}"
 
 
-def format_steps(steps: float) -> str:
-    """Format a number of steps, or 'never' for infinity."""
-    return "never" if math.isinf(steps) else format_int(round(steps))
-
-
-COMPILING = "compiling kernels (once); this takes some seconds"
-
-
 @contextmanager
 def one_line_messages(verbose: bool = False) -> Iterator[None]:
-    """Show warnings, and messages of fastrm's loggers, as errors are shown."""
-    with _warnings_as(_one_line), _log(verbose):
-        yield
+    """Show warnings as errors are shown, and messages of fastrm's loggers.
+
+    Without `verbose` only why the first command takes a while, in a terminal.
+    """
+    log = logging.getLogger("fastrm" if verbose else "fastrm.kernels")
+    handler, before = _Lines(verbose), log.level
+    if verbose or sys.stderr.isatty():
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+    try:
+        with _warnings_as(_one_line):
+            yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 @contextmanager
@@ -360,12 +353,9 @@ def _warnings_as(write: Callable[[str], str]) -> Iterator[None]:
     """Format our own warnings with `write`; where they were raised is nothing to a user of the shell."""
     original = warnings.formatwarning
 
-    def show(
-        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
-    ) -> str:
-        if issubclass(category, FastrmWarning):
-            return write(str(message))
-        return original(message, category, filename, lineno, line)
+    def show(message: Warning | str, category: type[Warning], *where: Any, **line: Any) -> str:
+        is_ours = issubclass(category, FastrmWarning)
+        return write(str(message)) if is_ours else original(message, category, *where, **line)
 
     warnings.formatwarning = show
     try:
@@ -387,22 +377,5 @@ class _Lines(logging.Handler):
         if record.name == "fastrm.kernels":
             if self.is_announced:
                 return
-            self.is_announced, text = True, COMPILING
+            self.is_announced, text = True, "compiling kernels (once); this takes some seconds"
         print_message(f"{record.created - self.begun:7.1f} s: {text}" if self.verbose else text)
-
-
-@contextmanager
-def _log(verbose: bool) -> Iterator[None]:
-    """With `verbose` show all messages of loggers; else only why the first command takes a while, in a terminal."""
-    log = logging.getLogger("fastrm" if verbose else "fastrm.kernels")
-    if not verbose and not sys.stderr.isatty():
-        yield
-        return
-    handler, before = _Lines(verbose), log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
