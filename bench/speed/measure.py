@@ -6,9 +6,11 @@ between the two sides, so that a busy machine disturbs both alike.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,14 +26,14 @@ from typing import Any
 import numpy as np
 
 from fastrm import FastrmError, GridMap, RewardMachine, WaterWorld, compile, kernels, task
-from fastrm.arrays import Array
+from fastrm.arrays import Array, aligned_full
 from fastrm.errors import ConfigError, MissingExtra
+from fastrm.kernels.contracts import Hierarchy
 from fastrm.learners import Batch, registry
 from fastrm.machines import PAPER_KINDS, Kind
 from fastrm.machines.language import Binary, Chain, Feature, Guard, Number, Otherwise, Proposition, Truth, Unary
-from fastrm.problems import MOST_PLANNED, TabularProblem, WaterProblem
-
-from . import c_limit
+from fastrm.problems import MOST_PLANNED, TabularProblem, WaterProblem, check_tabular
+from fastrm.schedules import value_at
 
 Figures = dict[str, Any]
 STATES = (1, 2, 4, 8, 16, 32, 64)
@@ -44,13 +46,19 @@ AGENDA_TARGETS = (2, 4, 8, 10, 12, 16, 32)
 MOST_STATES = 10
 """Targets of the largest machine with a state for every set of them."""
 WATER_STATES = (1, 3, 6)
+FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
+SOURCE = Path(__file__).with_name("limit.c")
+
+IN_C = ("qrm", "crm", "hrm")
+"""Learners that are written in C."""
+_ARRAYS = {"moves": np.uint64, "delta": np.uint32, "own": np.float64, "reward": np.float64, "outcome": np.uint8}
 
 
 def everything(steps: int, repeats: int, announce: Callable[[str], None] = lambda _: None) -> Figures:
     """Take all measurements; `announce` is called with what is measured next."""
     kernels = []
     with tempfile.TemporaryDirectory() as folder:
-        library = c_limit.build(Path(folder))
+        library = build_limit(Path(folder))
         announce("compiling everything without a cache")
         compile_s = cold_compile_seconds()
         for algo, kind, side in cases():
@@ -75,9 +83,9 @@ def cases() -> list[tuple[str, Kind, int]]:
     """Return learner, kind of machine and side of all measurements: those with a twin in C on all kinds and sides."""
     names = registry.names()
     return [
-        *product(c_limit.LEARNERS, PAPER_KINDS, SIDES[:1]),
-        *product(c_limit.LEARNERS, PAPER_KINDS[:1], SIDES[1:]),
-        *product([name for name in names if name not in c_limit.LEARNERS], PAPER_KINDS[:1], SIDES[:1]),
+        *product(IN_C, PAPER_KINDS, SIDES[:1]),
+        *product(IN_C, PAPER_KINDS[:1], SIDES[1:]),
+        *product([name for name in names if name not in IN_C], PAPER_KINDS[:1], SIDES[:1]),
     ]
 
 
@@ -115,12 +123,10 @@ def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, libra
     for _, (lanes, seeds) in product(range(repeats), ((1, [0]), (3, list(range(6))))):
         seconds, batch = _advance(problem, algo, steps, seeds)
         best[f"ours {lanes}"] = min(best[f"ours {lanes}"], seconds / steps / len(seeds))
-        if c_limit.has(library, algo):
-            seconds, tables = c_limit.run_limit(library, Batch(problem, algo, steps=steps, seeds=seeds), lanes)
+        if hasattr(library, f"limit_{algo}"):
+            seconds, tables = run_limit(library, Batch(problem, algo, steps=steps, seeds=seeds), lanes)
             best[f"C {lanes}"] = min(best[f"C {lanes}"], seconds / steps / len(seeds))
-            if any(
-                one.tobytes() != other.tobytes() for one, other in zip(tables, c_limit.tables_of(batch), strict=True)
-            ):
+            if [table.tobytes() for table in tables] != [table.tobytes() for table in tables_of(batch)]:
                 raise FastrmError(f"{algo} {kind}: the C loop learned another table, so its speed means nothing")
     naive = naive_rate(problem, algo) if side == SIDES[0] else None
     return {
@@ -135,6 +141,83 @@ def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, libra
         "c_note": library if isinstance(library, str) else None,
         "vs_naive": 1 / best["ours 1"] / naive if naive else None,
     }
+
+
+class _Job(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in _ARRAYS),
+        *((name, ctypes.c_uint64) for name in ("n_s", "n_u", "n_cols", "n_quiet", "start", "first_u")),
+        *((name, ctypes.c_void_p) for name in ("first", "owner", "ends", "earns")),
+        *((name, ctypes.c_uint64) for name in ("n_o", "n_ocols")),
+        *((name, ctypes.c_double) for name in ("alpha", "gamma", "controller_alpha")),
+        *((name, ctypes.c_uint64) for name in ("explore_below", "limit", "steps", "tick", "window")),
+        ("seeds", ctypes.c_void_p),
+        *((name, ctypes.c_uint64) for name in ("n", "lanes", "far")),
+        *((name, ctypes.c_void_p) for name in ("q", "controller")),
+        *((name, ctypes.c_uint64) for name in ("q_size", "controller_size")),
+    )
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (
+        ("episodes", ctypes.c_uint64), ("completions", ctypes.c_uint64),
+        ("banked", ctypes.c_double), ("score", ctypes.c_double),
+    )  # fmt: skip
+
+
+def build_limit(folder: Path) -> ctypes.CDLL | str:
+    """Compile the C loop, with the system's compiler, into `folder`; return the library, or why there is none."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return "no C compiler (cc) found"
+    target = folder / "limit.so"
+    done = subprocess.run([compiler, *FLAGS, "-o", target, SOURCE], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"cc failed: {done.stderr.strip().splitlines()[0] if done.stderr.strip() else done.returncode}"
+    return ctypes.CDLL(str(target))
+
+
+def tables_of(batch: Batch) -> list[Array]:
+    """Return the tables of a batch: its values, and HRM's controller."""
+    own = batch.state.own
+    return [batch.state.q, *([own.controller] if isinstance(own, Hierarchy) else [])]
+
+
+def run_limit(library: ctypes.CDLL, batch: Batch, lanes: int) -> tuple[float, list[Array]]:
+    """Run the C loop on the problem and the seeds of a fresh batch, one by one or three in turn.
+
+    Returns the seconds and the tables it learned, which the caller compares with the kernels'. Only what the speed
+    suite needs is written in C: the clean profile, one machine, whole ticks.
+    """
+    problem, config, own = check_tabular(batch.problem), batch.config, batch.state.own
+    tables, options = problem.tables, own.options if isinstance(own, Hierarchy) else None
+    copies = []
+    for table in tables_of(batch):
+        copies.append(aligned_full(table.shape))
+        copies[-1][...] = table
+    sources = tables.moves, tables.delta, tables.reward, batch.setting.reward, tables.outcome
+    typed = zip(_ARRAYS.items(), sources, strict=True)
+    arrays: dict[str, Array] = {name: np.ascontiguousarray(array, dtype) for (name, dtype), array in typed}
+    arrays["seeds"], arrays["q"], arrays["controller"] = np.array(batch.seeds, np.uint64), copies[0], copies[-1]
+    if options is not None:
+        arrays["first"], arrays["owner"] = options.first.astype(np.int64), options.owner
+        arrays["ends"], arrays["earns"] = options.delta, options.reward
+    job = _Job(
+        **{name: array.ctypes.data for name, array in arrays.items()},
+        n_s=len(tables.next_s), n_u=tables.n_u, n_cols=tables.reward.shape[1], n_quiet=tables.n_quiet,
+        start=int(tables.starts[0]), first_u=int(tables.first_u[0]),
+        n_o=len(options.owner) if options else 0, n_ocols=options.reward.shape[1] if options else 0,
+        alpha=config.alpha, gamma=config.gamma, controller_alpha=config.controller_alpha,
+        explore_below=math.floor(value_at(config.epsilon, 0) * 2**32),
+        limit=config.episode_limit, steps=batch.steps, tick=config.tick, window=config.window or 100,
+        n=len(batch.seeds), lanes=lanes, far=batch.setting.far is not None,
+        q_size=copies[0][0].size, controller_size=copies[-1][0].size,
+    )  # fmt: skip
+    results = (_Result * len(batch.seeds))()
+    function = getattr(library, f"limit_{batch.learner.name}")
+    start = time.perf_counter()
+    function(ctypes.byref(job), results)
+    return time.perf_counter() - start, copies
 
 
 def naive_rate(problem: TabularProblem, algo: str) -> float | None:
@@ -341,13 +424,12 @@ def water_environments(repeats: int) -> list[Figures] | None:
 
 _COLD = """
 import time, fastrm
-from fastrm.bench.speed.measure import paper_problem
-from fastrm.bench.speed import c_limit
+from fastrm.bench.speed.measure import IN_C, paper_problem
 from fastrm.learners import Batch
 start = time.perf_counter()
 problem = paper_problem("boolean")
 print("compiler", time.perf_counter() - start)
-for algo in c_limit.LEARNERS:
+for algo in IN_C:
     start = time.perf_counter()
     Batch(problem, algo, steps=10, seeds=[0], tick=10, optimum=[1.0]).advance(10)
     print(algo, time.perf_counter() - start)

@@ -10,9 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
-from fastrm.bench.speed import c_limit, measure
+from fastrm.bench.speed import measure
 print(measure.naive_rate(None, "qrm"))
-print(c_limit.SOURCE)
+print(measure.SOURCE)
 """
 
 
