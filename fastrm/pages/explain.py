@@ -31,8 +31,9 @@ from fastrm.exact import (
 )
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
+from fastrm.machines import RewardMachine
 from fastrm.pages import page
-from fastrm.pages.page import machine_graph, smallest
+from fastrm.pages.page import smallest
 from fastrm.plots import known_values, last_best, palette, visits
 from fastrm.problems import Problem, TabularProblem, WaterProblem, check_tabular, unsupported
 from fastrm.worlds import START, WALL
@@ -240,19 +241,13 @@ def explain_data(
     _check_size(problem)
     verdict = guarantee_tables(problem, gamma, machine) if not problem.slip else None
     best = verdict.solution if verdict else solve(problem, gamma, machine)
-    policies: dict[str, Any] = {}
-    arrays = rule_arrays(problem, machine)
+    here, task, arrays = columns_of(problem, machine), problem.machines[machine], rule_arrays(problem, machine)
     learned = learned_policy(problem, run, machine) if run is not None else None
-    for key, policy in (("learned", learned), ("optimal", exact_policy(best) if learned is None else None)):
-        if policy is not None:
-            arrays |= {f"{key}.{name}": array for name, array in policy_arrays(policy).items()}
-            policies[key] = {"columns": policy.actions.shape[1]}
-    if learned is not None:
-        here = columns_of(problem, machine)
-        arrays["optimal.actions"] = best.policy[:, here].astype("uint8")
-        policies["optimal"] = {"columns": here.stop - here.start}
+    shown = "optimal" if learned is None else "learned"
+    arrays |= {f"{shown}.{name}": array for name, array in policy_arrays(learned or exact_policy(best)).items()}
+    arrays.setdefault("optimal.actions", best.policy[:, here].astype("uint8"))
     arrays["shortest.actions"] = shortest_policy(problem, machine)
-    policies["shortest"] = {"columns": len(problem.machines[machine].states)}
+    policies = [name.removesuffix(".actions") for name in arrays if name.endswith(".actions")]
     return {
         "map": {
             "name": _bare(problem.source),
@@ -263,11 +258,16 @@ def explain_data(
             "objects": list(problem.grid.objects),
             "start": problem.start,
         },
-        "machine": _machine_data(problem, machine),
+        "machine": _machine_data(task)
+        | {
+            "name": task.name or _bare(task.source),
+            "first": int(problem.tables.first_u[machine]) - here.start,
+            "task": [machine + 1, len(problem.machines)],
+        },
         "gamma": gamma,
         "slip": problem.slip,
         "run": None if run is None else _run_data(run, machine, is_followed=learned is not None),
-        "policies": policies,
+        "policies": {name: {"columns": arrays[f"{name}.actions"].shape[1]} for name in policies},
         "verdict": _verdict_data(verdict, brief) if verdict else None,
         "arrays": page.pack(arrays),
     }
@@ -284,16 +284,12 @@ def _check_size(problem: TabularProblem) -> None:
         )
 
 
-def _machine_data(problem: TabularProblem, number: int) -> dict[str, Any]:
-    machine = problem.machines[number]
+def _machine_data(machine: RewardMachine) -> dict[str, Any]:
     return {
-        "name": machine.name or _bare(machine.source),
         "states": list(machine.states),
-        "first": int(problem.tables.first_u[number]) - columns_of(problem, number).start,
         "ends": {"success": list(machine.success), "failure": list(machine.failure)},
-        "task": [number + 1, len(problem.machines)],
         "text": machine.write().rstrip("\n").split("\n"),
-        "graph": machine_graph(machine),
+        "graph": page.machine_graph(machine),
     }
 
 
@@ -357,9 +353,6 @@ def _number(value: float) -> str:
     return f"{value:.6g}".replace("-", "−")
 
 
-WATER_SCRIPTS = ("dom.js", "machine_view.js", "player.js", "water.js")
-
-
 @add_row(explain_page, WaterProblem)
 def explain_water(
     problem: WaterProblem, run: Run | None = None, *, gamma: float = 0.9, machine: int = 0, command: str = ""
@@ -376,26 +369,20 @@ def explain_water(
     last = max(len(one["path"]) for one in episodes.values())
     world, task = problem.world, problem.machines[0]
     title = f"{task.name or task.source} on {world.source.strip('<>')}"
-    data = {
+    data: dict[str, Any] = {
         "title": title,
         "about": f"discount {gamma:g}, profile {'icarte2022' if problem.delay else 'clean'}",
         "command": command,
         "version": fastrm.__version__,
         "world": {"side": world.side, "radius": world.radius, "colours": [ball.colour for ball in world.balls]},
         "balls": problem.physics.balls[:last, :, :2].round(2).tolist(),
-        "machine": {
-            "states": list(task.states),
-            "ends": {"success": list(task.success), "failure": list(task.failure)},
-            "text": task.write().rstrip("\n").split("\n"),
-            "graph": machine_graph(task),
-        },
+        "machine": _machine_data(task),
         "episodes": episodes,
         "facts": _facts(verdict, run),
     }
-    still = f"<h1>{page.text(title)}</h1><p>This page needs JavaScript to play episodes.</p>" + "".join(
-        f"<p>{page.text(fact)}</p>" for fact in _facts(verdict, run)
-    )
-    return page.assemble(title, WATER_SCRIPTS, data, still)
+    told = "".join(f"<p>{page.text(fact)}</p>" for fact in data["facts"])
+    still = f"<h1>{page.text(title)}</h1><p>This page needs JavaScript to play episodes.</p>{told}"
+    return page.assemble(title, ("dom.js", "machine_view.js", "player.js", "water.js"), data, still)
 
 
 def _episode(problem: WaterProblem, actions: Any, title: str) -> dict[str, Any]:
