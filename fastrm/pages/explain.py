@@ -16,19 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fastrm
+from fastrm import exact
 from fastrm.arrays import Array
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, printable
-from fastrm.exact import (
-    TabularGuarantee,
-    TabularSolution,
-    WaterGuarantee,
-    check_gamma,
-    guarantee_tables,
-    guarantee_water,
-    highest_action,
-    solve,
-)
 from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
 from fastrm.machines import RewardMachine
@@ -75,7 +66,7 @@ def columns_of(problem: TabularProblem, machine: int) -> slice:
     return slice(columns[0], columns[-1] + 1)
 
 
-def exact_policy(solution: TabularSolution) -> Policy:
+def exact_policy(solution: exact.TabularSolution) -> Policy:
     """Return the optimal policy, ties to the highest action."""
     here = columns_of(solution.problem, solution.machine)
     q = np.zeros((*solution.policy.shape, N_ACTIONS))
@@ -97,7 +88,7 @@ def shortest_policy(problem: TabularProblem, machine: int) -> Array:
         after[:, :, a][outcome == 1] = 0
         after[:, :, a][outcome == 2] = np.iinfo(np.int64).max
     best = after == after.min(axis=2, keepdims=True)
-    return highest_action((best << np.arange(N_ACTIONS)).sum(axis=2).astype(np.uint8)).astype(np.uint8)
+    return exact.highest_action((best << np.arange(N_ACTIONS)).sum(axis=2).astype(np.uint8)).astype(np.uint8)
 
 
 def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | None:
@@ -234,13 +225,13 @@ def explain_data(
     """Return the data of the page; `brief` leaves out the range of discounts, which takes longest."""
     problem = check_tabular(problem)
     gamma = run.config.gamma if run is not None else gamma
-    check_gamma(gamma)
+    exact.check_gamma(gamma)
     if not 0 <= machine < len(problem.machines):
         raise ConfigError(f"machine={machine}: the problem has {len(problem.machines)}, counted from 0")
     problem = problem.at(gamma)
     _check_size(problem)
-    verdict = guarantee_tables(problem, gamma, machine) if not problem.slip else None
-    best = verdict.solution if verdict else solve(problem, gamma, machine)
+    verdict = exact.guarantee_tables(problem, gamma, machine) if not problem.slip else None
+    best = verdict.solution if verdict else exact.solve(problem, gamma, machine)
     here, task, arrays = columns_of(problem, machine), problem.machines[machine], rule_arrays(problem, machine)
     learned = learned_policy(problem, run, machine) if run is not None else None
     shown = "optimal" if learned is None else "learned"
@@ -315,7 +306,7 @@ def _run_data(run: Run, machine: int, *, is_followed: bool) -> dict[str, Any]:
     }
 
 
-def _verdict_data(verdict: TabularGuarantee, brief: bool) -> dict[str, Any]:
+def _verdict_data(verdict: exact.TabularGuarantee, brief: bool) -> dict[str, Any]:
     witness = verdict.witness
     return {
         "verdict": verdict.verdict,
@@ -334,7 +325,7 @@ def _verdict_data(verdict: TabularGuarantee, brief: bool) -> dict[str, Any]:
     }
 
 
-def _thresholds(verdict: TabularGuarantee, brief: bool) -> list[list[str]]:
+def _thresholds(verdict: exact.TabularGuarantee, brief: bool) -> list[list[str]]:
     """Return symbol, value and meaning of the numbers that decide the verdict."""
     reward, step = verdict.critical_reward, verdict.critical_step_reward
     rows = [["R*", _number(reward), "above this terminal reward every optimal policy takes a shortest path"]]
@@ -359,7 +350,7 @@ def explain_water(
 ) -> str:
     """Return the page of a water world, on which episodes can be played; what was learned comes first."""
     gamma = run.config.gamma if run is not None else gamma
-    verdict = guarantee_water(problem, gamma)
+    verdict = exact.guarantee_water(problem, gamma)
     episodes: dict[str, Any] = {}
     if run is not None:
         episodes["learned"] = _episode(problem, run.greedy_actions[0], f"{run.algo.upper()}, seed {run.seed}")
@@ -399,7 +390,7 @@ def _episode(problem: WaterProblem, actions: Any, title: str) -> dict[str, Any]:
     }
 
 
-def _facts(verdict: WaterGuarantee, run: Run | None) -> list[str]:
+def _facts(verdict: exact.WaterGuarantee, run: Run | None) -> list[str]:
     best = verdict.solution
     facts = [
         f"Verdict: {verdict.verdict}.",

@@ -10,29 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fastrm
+from fastrm import plots
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, did_you_mean, shown
 from fastrm.experiments import method_of, problem_of, replay
 from fastrm.learners import acts_by_state
 from fastrm.pages import page
 from fastrm.pages.explain import SCRIPTS, explain_data
-from fastrm.pages.page import smallest
-from fastrm.plots import (
-    Group,
-    SweepPoint,
-    ceilings_of,
-    groups_of,
-    has_curves,
-    looks_of,
-    name_of,
-    palette,
-    sweep_points,
-    value_text,
-    with_settings,
-)
-from fastrm.results import Results, band, holm, interval_of_mean
+from fastrm.results import Results, band, by_map, holm, interval_of_mean
 
-Groups = Mapping[Group, Array]
+Groups = Mapping[plots.Group, Array]
 """Rows of the runs of every group that has some."""
 
 MOST_TICKS, INTERVAL_TICKS = 240, 20
@@ -50,13 +37,13 @@ _CHIPS = {"holds": "good", "holds on most maps": "mostly", "does not hold": "bad
 def methods_data(groups: Groups) -> list[dict[str, Any]]:
     """Return name and look of every method; looks are those of the figures."""
     methods = {label: method_of(label) for _, _, label in groups}
-    looks, found = looks_of(list(methods.values())), []
+    looks, found = plots.looks_of(list(methods.values())), []
     kinds, algos = (list(dict.fromkeys(getattr(one, name) for one in methods.values())) for name in ("kind", "algo"))
     for label, method in methods.items():
-        colour, dashes = algos.index(method.algo) % len(palette.OBJECT_COLOURS), looks[label]["linestyle"]
+        colour, dashes = algos.index(method.algo) % len(plots.palette.OBJECT_COLOURS), looks[label]["linestyle"]
         found.append({
             "label": label,
-            "name": name_of(label),
+            "name": plots.name_of(label),
             "kind": str(colour) if len(kinds) == 1 < len(algos) else method.kind or "file",
             "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
             "dots": method.shaping,
@@ -68,8 +55,7 @@ def methods_data(groups: Groups) -> list[dict[str, Any]]:
 def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return steps, ranges and ceilings of the curves, and quartiles over runs and means over maps as small numbers."""
     steps, score = results["step"], np.nan_to_num(results["score"], nan=0.0)
-    chosen = _spread(len(steps), MOST_TICKS)
-    few = _spread(len(steps), INTERVAL_TICKS)
+    chosen, few = (_spread(len(steps), most) for most in (MOST_TICKS, INTERVAL_TICKS))
     bands = np.array([band(score[rows][:, chosen]) for rows in groups.values()])
     has_means = len(groups) * len(few) <= MOST_INTERVALS
     means = np.array([_means(results, score, rows, few) for rows in groups.values() if has_means])
@@ -77,7 +63,7 @@ def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[
         "steps": steps[chosen].tolist(),
         "meanSteps": steps[few].tolist() if has_means else [],
         "levels": PRECISION,
-        "ceilings": [[*panel, height] for panel, height in ceilings_of(results, groups).items()],
+        "ceilings": [[*panel, height] for panel, height in plots.ceilings_of(results, groups).items()],
     }
     arrays = {}
     for name, values in (("bands", bands), ("means", means)):  # intervals may reach far beyond the scores
@@ -100,12 +86,10 @@ def _means(results: Results, score: Array, rows: Array, ticks: Array) -> Array:
     """Return the mean over maps with its interval, [low, mean, high] by tick."""
     maps = np.char.add(np.char.add(results["setup"][rows], "/"), results["grid"][rows])
     columns = []
-    for tick in ticks:
-        values = score[rows, tick]
-        interval = interval_of_mean(values, maps)
-        middle = float(np.mean([values[maps == one].mean() for one in np.unique(maps)]))
-        ends = [end if np.isfinite(end) else middle for end in (interval.low, interval.high)]
-        columns.append([ends[0], middle, ends[1]])
+    for values in score[rows][:, ticks].T:
+        middle, ends = float(np.mean([one.mean() for one in by_map(values, maps)])), interval_of_mean(values, maps)[:2]
+        low, high = (end if np.isfinite(end) else middle for end in ends)
+        columns.append([low, middle, high])
     return np.array(columns).T
 
 
@@ -146,14 +130,16 @@ def summary_data(results: Results) -> list[dict[str, Any]]:
     """Return the summary, tasks named as in the groups."""
     by = ("setup", "task", *results.swept, "label")
     rows = [row for row in results.summary(by) if row["runs"]]
-    return [row | {"task": with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows]
+    return [
+        row | {"task": plots.with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows
+    ]
 
 
 def sweeps_data(results: Results) -> list[dict[str, Any]]:
     """Return two tables for every swept setting, with a column per value: settled score, and steps to 90 %."""
     tables = []
     for setting in results.swept:
-        points = list(sweep_points(results, setting))
+        points = list(plots.sweep_points(results, setting))
         over = " or ".join(dict.fromkeys(point.over for point in points))
         values = list(dict.fromkeys(point.value for point in points))
         rows = dict.fromkeys((p.setup, p.task, p.label) for p in points)
@@ -161,13 +147,13 @@ def sweeps_data(results: Results) -> list[dict[str, Any]]:
             cells = {(p.setup, p.task, p.label, p.value): _cell(p, name) for p in points}
             tables.append({
                 "title": f"{what} by {setting}: median of runs, with its 95 % interval over {over}",
-                "head": ["setup", "task", "method", *(f"{setting} {value_text(value)}" for value in values)],
+                "head": ["setup", "task", "method", *(f"{setting} {plots.value_text(value)}" for value in values)],
                 "rows": [[*row, *(cells.get((*row, value), "") for value in values)] for row in rows],
             })  # fmt: skip
     return tables
 
 
-def _cell(point: SweepPoint, name: str) -> str:
+def _cell(point: plots.SweepPoint, name: str) -> str:
     """Format an outcome with its interval, where it has one."""
 
     def write(number: float) -> str:
@@ -219,7 +205,7 @@ def runs_arrays(results: Results, shown: Sequence[Shown]) -> tuple[list[str], di
         "length": results["greedy_length"][rows] + 1,  # 0 where the task is not completed
         "shortest": results["shortest"][rows],
     }
-    arrays = {f"runs.{name}": smallest(column) for name, column in columns.items()}
+    arrays = {f"runs.{name}": page.smallest(column) for name, column in columns.items()}
     arrays["runs.settled"] = results.per_run_values("settled")[rows].astype(np.float32)
     arrays["runs.steps"] = results["steps_to_90"][rows]
     return [str(name) for name in names], arrays
@@ -282,9 +268,9 @@ def report_page(
     ConfigError
         When there is nothing to show.
     """
-    if not has_curves(results):
+    if not plots.has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to show (no runs, all failed, or no ticks)")
-    groups = groups_of(results)
+    groups = plots.groups_of(results)
     labels = list(dict.fromkeys(label for _, _, label in groups))
     base = against or labels[0]
     if base not in labels:
@@ -296,8 +282,8 @@ def report_page(
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
     maps, columns = runs_arrays(results, shown_runs)
-    name, failed = str(json.loads(results.attributes["experiment"]).get("name", "")), results["error"]
-    failed = failed[failed != ""]
+    name = str(json.loads(results.attributes["experiment"]).get("name", ""))
+    failed = results["error"][results["error"] != ""]
     file = results.path.name if results.path else "results.h5"
     data: dict[str, Any] = {
         "title": f"{name}: {file}",
