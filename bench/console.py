@@ -192,6 +192,12 @@ def new_table(title: str, *columns: str, rows: Iterable[Sequence[str]] = ()) -> 
     return table
 
 
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = ([printable(cell).replace("|", "\\|") for cell in row] for row in (head, ["---"] * len(head), *rows))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def print_pairs(pairs: Mapping[str, str]) -> None:
     """Print names and values side by side, as wide as the terminal; long values go on below themselves."""
     indent = max(map(len, pairs)) + 4

@@ -28,6 +28,7 @@ from .console import (
     check_page_name,
     describe_state,
     load_results,
+    markdown_table,
     new_console,
     print_json,
     print_message,
@@ -252,9 +253,7 @@ def findings_as_markdown(results: Results, by_task: bool = False, exact: bool = 
     for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact)):
         yield ("\n" if k else "") + table["title"] + ".\n"
         if table["rows"]:
-            lines = [table["head"], ["---"] * len(table["head"]), *table["rows"]]
-            cells = ([printable(cell).replace("|", "\\|") for cell in line] for line in lines)
-            yield "\n" + "".join(f"| {' | '.join(line)} |\n" for line in cells)
+            yield "\n" + markdown_table(table["head"], table["rows"])
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:

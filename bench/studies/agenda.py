@@ -18,9 +18,9 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from fastrm.kernels.exact import rollout
 from fastrm.learners import Batch
 from fastrm.problems import TabularProblem
 
+from ..console import markdown_table
 from ..speed.measure import AGENDA_TARGETS, agenda_problem, agenda_row
 from .claim import Share, worst
 
@@ -43,7 +44,9 @@ SUITES = ("agenda", "agenda-large", "agenda-type", "agenda-object")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CHECK_EVERY = 1000
 HRM_ON = {"single objects": "agenda", "two of each": "agenda-object"}
-FIRST = (4, 8, 10)
+FIRST = (10, 8, 4)
+LARGE = ((32, "auto"), (16, "auto"), (12, "auto"), (12, "nearest"))
+"""Targets of the parts, and how the larger ones are planned; what takes longest comes first."""
 MOST_STEPS = 5_000_000
 """Steps after which a run is given up."""
 
@@ -73,22 +76,8 @@ def _is_shortest(batch: Batch, problem: TabularProblem, path: Array) -> bool:
     return outcome == SUCCESS and length == problem.shortest[0]
 
 
-def part_first(maps: int, workers: int, out: Path) -> list[Row]:
-    """Steps until the tour is shortest, 41 x 41, open."""
-    cases = [(n, seed, algo) for n in reversed(FIRST) for algo in ("crm", "coupled") for seed in range(maps)]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(first_shortest, cases))
-
-
-def part_large(maps: int, workers: int, out: Path) -> list[Row]:
-    """12, 16 and 32 targets: the tour after a million steps beside the best that is known, steps a second and bytes."""
-    plans = ((32, "auto"), (16, "auto"), (12, "auto"), (12, "nearest"))
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(measure_large, [(n, seed, plan) for n, plan in plans for seed in range(maps)]))
-
-
 def measure_large(case: tuple[int, int, str]) -> Row:
-    """Return the greedy tour after a million steps. Seconds are those of the processor."""
+    """Return the tour after a million steps beside the best that is known, steps a second of the processor, bytes."""
     targets, seed, plan = case
     problem = agenda_problem(targets, 41, seed)
     Batch(problem, "coupled", steps=1, seeds=[seed], optimum=[1.0], plan=plan).advance(1)  # may compile
@@ -103,17 +92,11 @@ def measure_large(case: tuple[int, int, str]) -> Row:
     }  # fmt: skip
 
 
-def part_drop(maps: int, workers: int, out: Path) -> list[Row]:
+def drop_each(seed: int) -> list[Row]:
     """Drop each target from a task that was learned, and go on: steps until the tour of the others is a shortest one.
 
     Beside it the same from nothing.
     """
-    with ProcessPoolExecutor(workers) as pool:
-        return [row for rows in pool.map(drop_each, range(maps)) for row in rows]
-
-
-def drop_each(seed: int) -> list[Row]:
-    """Return a row for every target of one map that is dropped."""
     rows, problem = [], agenda_problem(6, 21, seed)
     whole = Batch(problem, "coupled", steps=300_000, seeds=[seed], optimum=[1.0])
     whole.advance(300_000)
@@ -128,24 +111,16 @@ def drop_each(seed: int) -> list[Row]:
     return rows
 
 
-def part_speed(maps: int, workers: int, out: Path) -> list[Row]:
-    """Time per step and bytes of a run."""
-    return [agenda_row(targets, 500_000, 3) for targets in AGENDA_TARGETS]
+def compare_machines(n: int) -> Row:
+    """Set the machine of an agenda statement beside the machine of the task: what each is found to watch."""
+    text = "start u0\nsuccess done\nu0 -> done agenda " + " ".join(LETTERS[:n]) + " reward 1\n"
+    statement, task = fastrm.RewardMachine.parse(text), fastrm.task("{" + ",".join(LETTERS[:n]) + "}")
+    is_same = len(statement.states) == len(task.states) and statement.agenda == task.agenda is not None
+    return {"targets": n, "states": len(task.states), "is_same": is_same}
 
 
-def part_same(maps: int, workers: int, out: Path) -> list[Row]:
-    """The machine of an agenda statement beside the machine of the task: what each is found to watch."""
-    rows = []
-    for n in range(1, 11):
-        text = "start u0\nsuccess done\nu0 -> done agenda " + " ".join(LETTERS[:n]) + " reward 1\n"
-        statement, task = fastrm.RewardMachine.parse(text), fastrm.task("{" + ",".join(LETTERS[:n]) + "}")
-        is_same = len(statement.states) == len(task.states) and statement.agenda == task.agenda is not None
-        rows.append({"targets": n, "states": len(task.states), "is_same": is_same})
-    return rows
-
-
-def part_suites(maps: int, workers: int, out: Path) -> list[Row]:
-    """The experiments of the suites, one row per run."""
+def run_suites(maps: int, workers: int, out: Path) -> list[Row]:
+    """Run the experiments of the suites; return a row per run."""
     rows = []
     for suite in SUITES:
         results = fastrm.run(suite_file(f"{suite}.toml"), out=out / f"{suite}.h5", workers=workers)
@@ -155,10 +130,24 @@ def part_suites(maps: int, workers: int, out: Path) -> list[Row]:
     return rows
 
 
+def _in_processes(work: Callable[[Any], Any], cases: Iterable[Any], workers: int) -> list[Any]:
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(work, cases))
+
+
 PARTS: dict[str, Callable[[int, int, Path], list[Row]]] = {
-    "same": part_same, "drop": part_drop, "first": part_first, "large": part_large, "suites": part_suites,
-    "speed": part_speed,
-}  # fmt: skip
+    "same": lambda *_: [compare_machines(n) for n in range(1, 11)],
+    "drop": lambda maps, workers, _: [row for rows in _in_processes(drop_each, range(maps), workers) for row in rows],
+    "first": lambda maps, workers, _: _in_processes(
+        first_shortest, ((n, seed, algo) for n, algo, seed in product(FIRST, ("crm", "coupled"), range(maps))), workers
+    ),
+    "large": lambda maps, workers, _: _in_processes(
+        measure_large, ((n, seed, plan) for (n, plan), seed in product(LARGE, range(maps))), workers
+    ),
+    "suites": run_suites,
+    "speed": lambda *_: [agenda_row(n, 500_000, 3) for n in AGENDA_TARGETS],
+}
+"""What makes the rows of every part, given the maps, the workers and the folder."""
 
 
 def judge(parts: dict[str, list[Row]]) -> list[tuple[str, str, str]]:
@@ -190,13 +179,8 @@ def judge(parts: dict[str, list[Row]]) -> list[tuple[str, str, str]]:
     if types := [row for row in suites if row["suite"] == "agenda-type" and row["algo"] == "coupled"]:
         others = [row for row in suites if row["suite"] == "agenda-object" and row["algo"] == "coupled"]
         (fails, said), (holds, told) = _share(types, False), _share(others, True)
-        claims.append(
-            (
-                "C7 a column per type fails where one per object does not",
-                worst((fails, holds)),
-                f"type: {said}; object: {told}",
-            )
-        )
+        verdict, told = worst((fails, holds)), f"type: {said}; object: {told}"
+        claims.append(("C7 a column per type fails where one per object does not", verdict, told))
     return claims
 
 
@@ -228,9 +212,8 @@ def _ratios(rows: list[Row]) -> tuple[str, str]:
     shares = {f"fewer with {n}": Share(int((found > 1).sum()), len(found)) for n, found in ratios.items()}
     for (n, fewer), (more, found) in pairwise(ratios.items()):
         shares[f"grows from {n} to {more}"] = Share(int((found > fewer).sum()), len(found))
-    told += [
-        f"{name}: {share.describe('maps' if 'fewer' in name else 'pairs of maps')}" for name, share in shares.items()
-    ]
+    for name, share in shares.items():
+        told.append(f"{name}: {share.describe('maps' if 'fewer' in name else 'pairs of maps')}")
     return worst(share.verdict for share in shares.values()), "; ".join(told)
 
 
@@ -244,10 +227,8 @@ def _interval_of_median(values: Array) -> tuple[float, float]:
 def _growth(rows: list[Row]) -> tuple[str, str]:
     both = [row for row in rows if row["crm_ns_per_step"] is not None]
     last, first = both[-1], both[0]
-    more = {
-        name: last[name] / first[name]
-        for name in ("coupled_ns_per_step", "coupled_bytes", "crm_ns_per_step", "crm_bytes")
-    }
+    names = ("coupled_ns_per_step", "coupled_bytes", "crm_ns_per_step", "crm_bytes")
+    more = {name: last[name] / first[name] for name in names}
     n = last["targets"] / first["targets"]
     holds = more["coupled_ns_per_step"] <= n and more["coupled_bytes"] <= n and more["crm_bytes"] > n**2
     told = ", ".join(f"{name} x {value:.1f}" for name, value in more.items())
@@ -256,35 +237,27 @@ def _growth(rows: list[Row]) -> tuple[str, str]:
 
 def write_findings(parts: dict[str, list[Row]]) -> str:
     """Return the claims and tables as Markdown."""
-    lines = ["| claim | verdict | numbers |", "| --- | --- | --- |"]
-    lines += [f"| {name} | {verdict} | {numbers} |" for name, verdict, numbers in judge(parts)]
+    tables = [markdown_table(["claim", "verdict", "numbers"], judge(parts))]
     if large := parts.get("large"):
-        lines += [
-            "",
-            "| targets | plan | completed | length / best known tour | exact | M steps/s | kB |",
-            "| --- |" + " --- |" * 6,
-        ]
-        for key in sorted({(row["targets"], row["plan"]) for row in large}):
-            mine = [row for row in large if (row["targets"], row["plan"]) == key]
+        rows: list[tuple[str, ...]] = []
+        for targets, plan in sorted({(row["targets"], row["plan"]) for row in large}):
+            mine = [row for row in large if (row["targets"], row["plan"]) == (targets, plan)]
             ratios = [row["length"] / row["shortest"] for row in mine if row["length"]]
             speed = np.median([row["steps_per_s"] for row in mine]) / 1e6
-            known = "yes" if mine[0]["is_known"] else "no"
-            lines.append(
-                f"| {key[0]} | {key[1]} | {len(ratios)} of {len(mine)} | {np.mean(ratios or [math.nan]):.3f} | {known} "
-                f"| {speed:.1f} | {mine[0]['bytes'] / 1e3:.0f} |"
-            )
+            known, size = "yes" if mine[0]["is_known"] else "no", f"{mine[0]['bytes'] / 1e3:.0f}"
+            figures = f"{len(ratios)} of {len(mine)}", f"{np.mean(ratios or [math.nan]):.3f}", known, f"{speed:.1f}"
+            rows.append((f"{targets}", plan, *figures, size))
+        head = ["targets", "plan", "completed", "length / best known tour", "exact", "M steps/s", "kB"]
+        tables.append(markdown_table(head, rows))
     if speed := parts.get("speed"):
-        lines += [
-            "",
-            "| targets | coupled ns/step | planning ns/step | coupled kB | CRM ns/step | CRM kB |",
-            "| --- |" + " --- |" * 5,
-        ]
+        rows = []
         for row in speed:
             cells = [row["coupled_ns_per_step"], row["planning_ns_per_step"], row["coupled_bytes"] / 1e3]
             cells += [row["crm_ns_per_step"], row["crm_bytes"] and row["crm_bytes"] / 1e3]
-            shown = " | ".join("-" if value is None else f"{value:.0f}" for value in cells)
-            lines.append(f"| {row['targets']} | {shown} |")
-    return "\n".join(lines) + "\n"
+            rows.append((f"{row['targets']}", *("-" if value is None else f"{value:.0f}" for value in cells)))
+        head = ["targets", "coupled ns/step", "planning ns/step", "coupled kB", "CRM ns/step", "CRM kB"]
+        tables.append(markdown_table(head, rows))
+    return "\n".join(tables)
 
 
 def main() -> None:
@@ -304,7 +277,8 @@ def main() -> None:
             (out / f"{name}.json").write_text(json.dumps(rows, indent=1))
             sys.stdout.write(f"{name}: {len(rows)} rows in {time.perf_counter() - begun:.0f} s\n")
             sys.stdout.flush()
-    parts = {name: json.loads((out / f"{name}.json").read_text()) for name in PARTS if (out / f"{name}.json").is_file()}
+    files = {name: out / f"{name}.json" for name in PARTS}
+    parts = {name: json.loads(file.read_text()) for name, file in files.items() if file.is_file()}
     findings = write_findings(parts)
     (out / "findings.md").write_text(findings)
     if "first" in parts and "speed" in parts:
