@@ -88,6 +88,21 @@ class Log(NamedTuple):
     score:       np.ndarray  # float64 [n, n_ticks]  mean score of the last episodes, NaN before the first
 
 
+class Watch(NamedTuple):
+    """The greedy policy at every tick, on request: the values it acts by, and how long it takes.
+
+    The values are views of those that learners change: nothing is copied.
+    """
+
+    q:          np.ndarray         # float64 [n, n_s, n_columns, n_a]  any layout
+    twin:       np.ndarray | None  # the same                          double Q-learning: the other table
+    first:      np.ndarray | None  # uint64  [n_u + 1]                 HRM: `Options.first`; its columns are options
+    controller: np.ndarray | None  # float64 [n, n_s, n_o]             HRM: the controller's values
+    tour:       Any                # `Tour`                            coupled learning: what it plans by
+    length:     np.ndarray         # float64 [n, n_ticks]              steps, summed over tasks, of each the mean over
+                                   #                                   starts; NaN where some are not completed
+
+
 class State(NamedTuple):
     """What runs change on their way; a row per run. All of it is updated."""
 
@@ -95,6 +110,7 @@ class State(NamedTuple):
     log:    Log         #                          what is recorded of it
     q:      np.ndarray  # float64 [n, ...]         what it has learned, in the layout of the learner's kernel
     own:    Any         #                          what else the learner needs: a NamedTuple of its own, or ()
+    watch:  Watch | None = None  #                 the greedy policies; None, a separate type, where nobody asked
 
 
 class Span(NamedTuple):
@@ -194,6 +210,15 @@ class Pursuit(NamedTuple):
     draft:   Draft       #                                 the plan that is being made
     gamma:   float       #                                 discount
     width:   int | None  #                                 columns of a row, as CRM's
+
+
+class Tour(NamedTuple):
+    """How coupled learning's greedy policies are followed while it learns: its values, and room to plan in."""
+
+    own:     Pursuit     #                 what it learns with; only `draft` is overwritten
+    q:       np.ndarray  # float64 [n, .]  `State.q`, flat
+    strides: tuple       # uint64  [3]     how far apart cells, columns and actions lie in it
+    scratch: tuple       #                 a row each of `choice`, `leg` and `cell` of a `Pursuit`; overwritten
 
 
 AGENT = np.dtype([

@@ -15,6 +15,7 @@ import numpy as np
 from fastrm.kernels._jit import frame, part
 from fastrm.kernels.contracts import BLOCK
 from fastrm.kernels.episode import record
+from fastrm.kernels.exact.rollout import watch
 from fastrm.kernels.rng import LOW
 from fastrm.kernels.rows import count, room
 from fastrm.kernels.simd import prefetch
@@ -111,6 +112,7 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
             leave(world, three, z)
             for j in range(i, i + LANES):
                 record(state.agents[j], state.log, span, k, j)
+                watch(world.setting.tables, state.watch, span, k, j)
         i += LANES
     while i < n:
         lane = own(state, i)
@@ -120,4 +122,5 @@ def go_on(own, enter, step, leave, world, state, span, n_cols):
                 x = step(world, lane, x)
             leave(world, lane, x)
             record(state.agents[i], state.log, span, k, i)
+            watch(world.setting.tables, state.watch, span, k, i)
         i += 1

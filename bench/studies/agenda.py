@@ -71,8 +71,8 @@ def _is_shortest(batch: Batch, problem: TabularProblem, path: Array) -> bool:
     if batch.learner.name == "coupled":
         length, outcome = batch.learner.follow(problem, batch.values(0), problem.start, 0, path)
     else:  # the table as it lies: a copy would take longer than the steps in between
-        table = batch.state.q[0].transpose(0, 2, 1)
-        length, outcome = rollout.follow(problem.tables, table, problem.start, int(problem.tables.first_u[0]), path)
+        table, u = batch.learner.view(problem, batch.state).q[0], int(problem.tables.first_u[0])
+        length, outcome = rollout.follow(problem.tables, table, None, None, problem.start, u, path)
     return outcome == SUCCESS and length == problem.shortest[0]
 
 

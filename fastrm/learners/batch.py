@@ -22,7 +22,7 @@ from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
 from fastrm.kernels import rng
-from fastrm.kernels.contracts import AGENT, EPISODE, N_ACTIONS, SUCCESS, TASK, Log, Rule, Setting, Span, State
+from fastrm.kernels.contracts import AGENT, EPISODE, N_ACTIONS, SUCCESS, TASK, Log, Rule, Setting, Span, State, Watch
 from fastrm.kernels.episode import begin
 from fastrm.learners import registry
 from fastrm.learners.registry import Learner, Values
@@ -336,6 +336,7 @@ class Batch:
         shaping: bool = False,
         optimum: Sequence[float | ScoreUnit] | None = None,
         episodes: bool = False,
+        greedy: bool = False,
         config: LearnerConfig | None = None,
         **settings: Any,
     ) -> None:
@@ -345,9 +346,10 @@ class Batch:
         check_whole("steps", steps, 1, 2**53)
         check_truth("shaping", shaping)
         check_truth("episodes", episodes)
+        check_truth("greedy", greedy)
         self.config = config = configure(problem, config, settings, int(steps))
         self.problem, self.shaping = problem.at(config.gamma), shaping
-        self.steps, self.episodes = int(steps), episodes
+        self.steps, self.episodes, self.greedy = int(steps), episodes, greedy
         if optimum is None:
             last_epsilon = final(config.epsilon, self.steps)
             self.units = score_units(self.problem, config.gamma, last_epsilon, config.episode_limit)
@@ -355,6 +357,7 @@ class Batch:
             self.units = check_units(optimum, len(problem.machines))
         self.setting = begin_setting(self.problem, self.learner, config, self.units, shaping)
         self.bytes_per_seed = bytes_per_row(self._begin(()))  # arrays of no run at all show how large those of one are
+        self.bytes_per_seed += 8 * config.count_ticks(self.steps) if greedy else 0
         if hasattr(self.learner, "grown_bytes"):
             self.bytes_per_seed += self.learner.grown_bytes(self.problem, config, self.steps)
         if len(seeds):
@@ -368,6 +371,11 @@ class Batch:
         self.state = self._begin(self.seeds)
         for i, run in enumerate(list_warm_starts(self.problem, self.learner, warm_start, len(self.seeds))):
             put_values(self.problem, self.learner, self.state, i, run)
+        if self.greedy:
+            self.curve = np.full((len(self.seeds), self.config.count_ticks(self.steps)), math.nan)
+            if hasattr(self.learner, "view"):  # else `advance` looks at every tick
+                seen = Watch(*self.learner.view(self.problem, self.state), length=self.curve)
+                self.state = self.state._replace(watch=seen)
 
     def _begin(self, seeds: Sequence[int]) -> State:
         room = self.steps if self.episodes else 0
@@ -379,8 +387,21 @@ class Batch:
         target = min(self.done + steps, self.steps)
         while self.done < target:
             span = next_span(self.config, self.steps, self.done, self._settle_rates(target))
+            looks = self.greedy and self.state.watch is None
+            span = span._replace(n_ticks=1) if looks else span
             self.done += span.n_ticks * span.tick
             self.learner.advance(self.setting, self.state, span)
+            if looks and span.row >= 0:
+                self.curve[:, span.row] = [self._greedy_length(i) for i in range(len(self.seeds))]
+
+    def _greedy_length(self, i: int) -> float:
+        """Return the steps of run i's greedy policy as it is now, summed over tasks; NaN if it completes not all."""
+        if hasattr(self.learner, "lengths"):
+            lengths = self.learner.lengths(self.problem, self.setting, self.state, i)
+        else:
+            greedy = roll_out(self.problem, self.learner, self.config, self.values(i))
+            lengths = [found.length for found in greedy]
+        return sum(math.nan if length is None else length for length in lengths)
 
     def _settle_rates(self, target: int) -> int:
         """Give rates that follow a schedule their values; return up to which step they hold."""
@@ -421,6 +442,7 @@ class Batch:
             shortest=self.problem.known_shortest,
             unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
+            greedy_curve=self.curve[i] if self.greedy else None,
             problem=self.problem,
         )
 

@@ -20,11 +20,11 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
-from fastrm.kernels.contracts import BLOCK, NOTHING, Columns, Draft, Pursuit, Setting, Span, State
+from fastrm.kernels.contracts import BLOCK, NOTHING, Columns, Draft, Pursuit, Setting, Span, State, Tour
 from fastrm.kernels.exact import plans
 from fastrm.kernels.learners import coupled
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
-from fastrm.learners.registry import Values
+from fastrm.learners.registry import Values, View
 from fastrm.machines.language import Agenda
 from fastrm.problems import MOST_PLANNED, CellProblem, Per, Terrain, tabulate_columns
 
@@ -74,7 +74,15 @@ class Coupled:
         more = {"cell": own.cell[i, :-1].astype(np.int64), "stage": own.columns.stage.astype(np.int64)}
         if len(own.columns.sets):
             more |= {"plans": own.plans[i].copy(), "gamma": np.array(own.gamma)}
-        return Values(by_column(problem, state.q[i], len(own.columns.stage)), more)
+        return Values(self.view(problem, state).q[i].copy(), more)
+
+    def view(self, problem: CellProblem, state: State) -> View:
+        """Return the columns, and what plans are made by."""
+        own: Pursuit = state.own
+        strides = tuple(np.uint64(state.q.strides[axis] // state.q.itemsize) for axis in (1, 3, 2))
+        scratch = np.zeros_like(own.choice[0]), np.zeros_like(own.leg[0]), np.zeros_like(own.cell[0])
+        tour = Tour(own, state.q.reshape(len(state.q), -1), strides, scratch)
+        return View(by_column(problem, state.q, len(own.columns.stage)), tour=tour)
 
     def put(self, problem: CellProblem, state: State, i: int, values: Values) -> None:
         """Begin with columns that were learned, and the cells where they were completed."""

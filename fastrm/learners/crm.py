@@ -20,7 +20,7 @@ from fastrm.config import LearnerConfig
 from fastrm.kernels.contracts import BLOCK, Setting, Span, State, Sweep
 from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import crm
-from fastrm.learners.registry import Values
+from fastrm.learners.registry import Values, View
 from fastrm.problems import CellProblem, TabularProblem
 
 
@@ -42,9 +42,13 @@ class Crm:
         """Call the kernel."""
         crm.run(setting, state, span)
 
+    def view(self, problem: TabularProblem, state: State) -> View:
+        """Return the tables without terminals and padding."""
+        return View(by_column(problem, state.q, problem.tables.n_u))
+
     def values(self, problem: TabularProblem, state: State, i: int) -> Values:
-        """Return run i's table without terminals and padding."""
-        return Values(by_column(problem, state.q[i], problem.tables.n_u))
+        """Return run i's table."""
+        return Values(self.view(problem, state).q[i].copy())
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
@@ -52,7 +56,7 @@ class Crm:
 
     def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
-        length, outcome = rollout.follow(problem.tables, values.q, s, u, path)
+        length, outcome = rollout.follow(problem.tables, values.q, None, None, s, u, path)
         return int(length), int(outcome)
 
 
@@ -65,7 +69,7 @@ def columns_of(problem: CellProblem, value: float, n: int, used: int, n_cols: in
 
 
 def put_columns(problem: CellProblem, q: Array, values: Array) -> None:
-    """Write values, as `by_column` returns them, back into the table of one run."""
+    """Write values by cell, column and action back into the table of one run."""
     q[:, : problem.n_actions, : values.shape[1]] = values.transpose(0, 2, 1)
 
 
@@ -75,8 +79,8 @@ def width_of(n_cols: int) -> int | None:
 
 
 def by_column(problem: CellProblem, q: Array, used: int) -> Array:
-    """Return the values of one run as [cell, column, action] without the columns from `used` on."""
-    return np.ascontiguousarray(q.transpose(0, 2, 1)[:, :used, : problem.n_actions])
+    """Return the values of all runs as [run, cell, column, action], a view without the columns from `used` on."""
+    return q.swapaxes(2, 3)[:, :, :used, : problem.n_actions]
 
 
 LEARNER = Crm()

@@ -21,7 +21,7 @@ from fastrm.config import LearnerConfig
 from fastrm.kernels.contracts import Setting, Span, State
 from fastrm.kernels.learners import double_q
 from fastrm.learners.qrm import Qrm
-from fastrm.learners.registry import Values
+from fastrm.learners.registry import Values, View
 from fastrm.problems import TabularProblem
 
 
@@ -43,11 +43,14 @@ class DoubleQ(Qrm):
         """Call the kernel."""
         double_q.run(setting, state, span)
 
+    def view(self, problem: TabularProblem, state: State) -> View:
+        """Return both tables without terminals."""
+        both = state.q[:, :, : problem.tables.n_u, :, : problem.n_actions].swapaxes(2, 3)
+        return View(both[:, 0], twin=both[:, 1])
+
     def values(self, problem: TabularProblem, state: State, i: int) -> Values:
-        """Return the mean of run i's tables without terminals, and both."""
-        first, second = (
-            table[: problem.tables.n_u, :, : problem.n_actions].swapaxes(0, 1).copy() for table in state.q[i]
-        )
+        """Return the mean of run i's tables, and both."""
+        first, second = (table[i].copy() for table in self.view(problem, state)[:2])
         return Values((first + second) / 2, {"first": first, "second": second})
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:

@@ -24,7 +24,7 @@ from fastrm.kernels.contracts import BLOCK, Hierarchy, Options, Setting, Span, S
 from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import hrm
 from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
-from fastrm.learners.registry import Values
+from fastrm.learners.registry import Values, View
 from fastrm.problems import TabularProblem, check_tabular
 
 
@@ -54,14 +54,19 @@ class Hrm:
         """Call the kernel."""
         hrm.run(setting, state, span)
 
+    def view(self, problem: TabularProblem, state: State) -> View:
+        """Return the values of options, and the controller's."""
+        own: Hierarchy = state.own
+        q = by_column(problem, state.q, len(own.options.owner))
+        return View(q, first=own.options.first, controller=own.controller)
+
     def values(self, problem: TabularProblem, state: State, i: int) -> Values:
         """Return run i's values of options, and the controller's.
 
         Options ``first_option[u]`` to ``first_option[u + 1] - 1`` leave machine state u.
         """
-        own: Hierarchy = state.own
-        more = {"controller": own.controller[i].copy(), "first_option": own.options.first}
-        return Values(by_column(problem, state.q[i], len(own.options.owner)), more)
+        q, _, first, controller, _ = self.view(problem, state)
+        return Values(q[i].copy(), {"controller": controller[i].copy(), "first_option": first})
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with options and a controller that were learned."""
@@ -72,9 +77,7 @@ class Hrm:
     def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best option from where it begins until its machine state is left."""
         more = values.more
-        length, outcome = rollout.follow_options(
-            problem.tables, more["first_option"], values.q, more["controller"], s, u, path
-        )
+        length, outcome = rollout.follow(problem.tables, values.q, more["first_option"], more["controller"], s, u, path)
         return int(length), int(outcome)
 
 

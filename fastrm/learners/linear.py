@@ -191,6 +191,10 @@ class Linear:
         own.runs[i] = np.zeros(max(values.q.size, own.runs[i].size))
         own.runs[i][: values.q.size] = values.q.reshape(-1)
 
+    def lengths(self, problem: Any, setting: Any, state: State, i: int) -> list[int | None]:
+        """Return the steps of run i's greedy policy in every task, None where it does not complete it."""
+        return [length for _, length in follow_tasks(setting, state, i)]
+
     def follow(self, problem: Any, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Raise ConfigError: states of Water world have no numbers; `roll_out` follows the greedy policy."""
         raise unsupported(problem)
@@ -249,13 +253,20 @@ def roll_out_on_water(problem: WaterProblem, learner: Linear, config: LearnerCon
     setting = begin_water_setting(problem, learner, config, [ScoreUnit(1.0)] * len(problem.machines), False)
     state = begin_water_state(problem, learner, config, setting, [0], log)
     learner.put(problem, state, 0, values)
-    found, (x, y) = [], problem.physics.start
-    for machine, u in enumerate(problem.tables.first_u):
-        actions = np.zeros(config.episode_limit, dtype=np.int64)
-        n, outcome = linear.follow(setting, run_of(setting, state, 0), int(x), int(y), int(u), actions)
-        path = tuple((x, y) for x, y, _ in problem.walk(actions[:n], machine).states.tolist())
-        found.append(Greedy(path, int(n) if outcome == SUCCESS else None, tuple(actions[:n].tolist())))
+    found = []
+    for machine, (actions, length) in enumerate(follow_tasks(setting, state, 0)):
+        path = tuple((x, y) for x, y, _ in problem.walk(actions, machine).states.tolist())
+        found.append(Greedy(path, length, tuple(actions.tolist())))
     return found
+
+
+def follow_tasks(setting: WaterSetting, state: State, i: int) -> Iterator[tuple[Array, int | None]]:
+    """Yield the greedy actions of run i in every task, from the world's own start, and their number if it is done."""
+    (x, y), run = setting.physics.start, run_of(setting, state, i)
+    for u in setting.machines.first_u:
+        actions = np.zeros(int(setting.rule.limit), dtype=np.int64)
+        n, outcome = linear.follow(setting, run, int(x), int(y), int(u), actions)
+        yield actions[:n], int(n) if outcome == SUCCESS else None
 
 
 @add_row(fit_values, WaterProblem)

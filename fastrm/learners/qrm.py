@@ -19,7 +19,7 @@ from fastrm.config import LearnerConfig
 from fastrm.kernels.contracts import Setting, Span, State
 from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import qrm
-from fastrm.learners.registry import Values
+from fastrm.learners.registry import Values, View
 from fastrm.problems import TabularProblem
 
 
@@ -43,9 +43,13 @@ class Qrm:
         """Call the kernel."""
         qrm.run(setting, state, span)
 
+    def view(self, problem: TabularProblem, state: State) -> View:
+        """Return the tables without terminals."""
+        return View(state.q[:, : problem.tables.n_u, :, : problem.n_actions].swapaxes(1, 2))
+
     def values(self, problem: TabularProblem, state: State, i: int) -> Values:
-        """Return run i's table without terminals."""
-        return Values(state.q[i, : problem.tables.n_u, :, : problem.n_actions].swapaxes(0, 1).copy())
+        """Return run i's table."""
+        return Values(self.view(problem, state).q[i].copy())
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
@@ -53,7 +57,7 @@ class Qrm:
 
     def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
-        length, outcome = rollout.follow(problem.tables, values.q, s, u, path)
+        length, outcome = rollout.follow(problem.tables, values.q, None, None, s, u, path)
         return int(length), int(outcome)
 
 

@@ -50,6 +50,21 @@ class Values(NamedTuple):
     """What else it learned, by name."""
 
 
+class View(NamedTuple):
+    """What the greedy policies of all runs act by, as views of the learner's tables; see `Learner.view`."""
+
+    q: Array
+    """[run, cell, column, action]"""
+    twin: Any = None
+    """Another such table: the policy acts by the mean of both."""
+    first: Any = None
+    """Where columns are options: those from ``first[u]`` to ``first[u + 1] - 1`` leave machine state u."""
+    controller: Any = None
+    """The values of options, [run, cell, option]; one is kept until its machine state is left."""
+    tour: Any = None
+    """What `coupled` plans by."""
+
+
 class Learner(Protocol):
     """How a table of values is made, changed and followed."""
 
@@ -71,6 +86,9 @@ class Learner(Protocol):
 
     def values(self, problem: Problem, state: State, i: int) -> Values:
         """Return what run i has learned."""
+
+    def view(self, problem: Problem, state: State) -> View:
+        """Return what the greedy policies act by, for greedy curves alone; without it these cost more time."""
 
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Let run i begin with values that some run learned: the inverse of `values`, for warm starts alone."""

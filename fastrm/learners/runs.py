@@ -123,6 +123,9 @@ class Run:
     episodes are scored by that."""
     episode_log: tuple[Array, Array] | None = None
     """On request: what every episode was paid, and its length."""
+    greedy_curve: Array | None = None
+    """On request: steps of the greedy policy at every tick, summed over tasks, of each the mean over starts; NaN where
+    it does not complete them all, [tick]."""
     problem: Problem | None = None
     """What it learned about."""
     known_actions: tuple[tuple[int, ...] | None, ...] = ()
@@ -428,6 +431,29 @@ class Run:
     def greedy_length(self) -> float | None:
         """Steps the greedy policy takes to complete the (first) task, None if it does not."""
         return self.greedy_lengths[0]
+
+    @property
+    def steps_to_shortest(self) -> float:
+        """Steps at the first tick at which the greedy policy took a shortest path; NaN if it never did or none looked.
+
+        Train with ``greedy=True`` to have it.
+        """
+        is_shortest = self._is_shortest()
+        return float(self.step[is_shortest.argmax()]) if is_shortest.any() else np.nan
+
+    @property
+    def steps_to_lasting_shortest(self) -> float:
+        """Steps at the first tick from which on it always did; NaN if it did not at the last."""
+        others = np.flatnonzero(~self._is_shortest())
+        since = 0 if not others.size else int(others[-1]) + 1
+        return float(self.step[since]) if since < len(self.step) else np.nan
+
+    def _is_shortest(self) -> Array:
+        """Return whether the greedy policy took a shortest path, by tick."""
+        if self.greedy_curve is None:
+            return np.zeros(len(self.step), dtype=np.bool_)
+        shortest: Array = self.greedy_curve == sum(self.shortest)
+        return shortest
 
     @property
     def greedy_path(self) -> tuple[Cell, ...]:

@@ -32,6 +32,7 @@ def train(
     shaping: bool = False,
     optimum: Sequence[float] | None = None,
     episodes: bool = False,
+    greedy: bool = False,
     warm_start: Run | None = None,
     config: LearnerConfig | None = None,
     **settings: Any,
@@ -55,6 +56,8 @@ def train(
         with `score own` that earn no reward per step are scored by totals; see `fastrm.exact.score_units`.
     episodes : bool
         Keep reward and length of every episode.
+    greedy : bool
+        Look at every tick how long the greedy policy takes: `Run.greedy_curve`.
     warm_start : Run, optional
         Begin with the values that another run learned, on a problem with the same cells, actions and machine states;
         values of a state go to the state of the same name. They replace the initial values, so that ``q_init`` then
@@ -86,7 +89,7 @@ def train(
     """
     return train_many(
         problem, algo, steps=steps, seeds=[seed], shaping=shaping, optimum=optimum, episodes=episodes,
-        warm_start=warm_start, config=config, **settings,
+        greedy=greedy, warm_start=warm_start, config=config, **settings,
     )[0]  # fmt: skip
 
 
@@ -99,6 +102,7 @@ def train_many(
     shaping: bool = False,
     optimum: Sequence[float] | None = None,
     episodes: bool = False,
+    greedy: bool = False,
     warm_start: Run | Sequence[Run] | None = None,
     config: LearnerConfig | None = None,
     **settings: Any,
@@ -119,7 +123,7 @@ def train_many(
         Seeds of the runs, each below 2^64.
     warm_start : Run or sequence of Run, optional
         A run that all begin with, or one for each seed.
-    shaping, optimum, episodes, config, **settings
+    shaping, optimum, episodes, greedy, config, **settings
         As for `train`.
 
     Returns
@@ -142,7 +146,8 @@ def train_many(
     return list(
         iter_runs(
             problem, algo, seeds=seeds, are_kept=True, warm_start=warm_start,
-            steps=steps, shaping=shaping, optimum=optimum, episodes=episodes, config=config, **settings,
+            steps=steps, shaping=shaping, optimum=optimum, episodes=episodes, greedy=greedy, config=config,
+            **settings,
         )
     )  # fmt: skip
 

@@ -124,35 +124,50 @@ def complete(columns, e, left, last, s, cell):
     return left, last
 
 
-@jit
-def follow(columns, start, q, gamma, cell, scratch, path):
-    """Follow the best action of the column pursued, all stages left, from the start; see `rollout.follow`.
+@part
+def follow_columns(columns, start, q, strides, gamma, cell, scratch, path):
+    """Follow the best action of the column pursued, all stages left, from the start.
 
-    q [n_s, n_k, n_a] is read with the cells of a run's `Pursuit`, which are updated; `scratch`, a choice, a draft and
-    a leg, is overwritten.
+    q is read with the cells of a run's `Pursuit`, which are updated; `scratch`, a choice, a draft and a leg, is
+    overwritten, and so is `path` with the cells visited; where it is None, the tour ends when it comes back to a cell
+    with the same stages left, by Brent's method. Returns the steps and the outcome.
     """
     choice, draft, leg = scratch
-    n_k = columns.stage.size
-    flat, strides = q.reshape(-1), (np.uint64(n_k) * _4, _4, _1)
-    legs_changed(columns, flat, strides, cell, leg)
+    legs_changed(columns, q, strides, cell, leg)
     if columns.sets.size:
         make_plan(columns, leg, gamma, draft, choice)
-    s, left, last = np.uint64(start), (_1 << np.uint64(columns.needs.size)) - _1, np.uint64(n_k)
-    column = pursue(columns, choice, flat, strides, left, last, s)
-    path[0] = np.int64(s)
-    for n in range(1, path.size):
+    s, left, last = np.uint64(start), (_1 << np.uint64(columns.needs.size)) - _1, np.uint64(columns.stage.size)
+    column = pursue(columns, choice, q, strides, left, last, s)
+    n, until, marked = 0, 1, s
+    if path is not None:
+        path[0] = np.int64(s)
+    while path is None or n < path.size - 1:
+        row = s * strides[0] + column * strides[1]
         best = _0
         for a in range(1, N_ACTIONS):
-            best = np.uint64(a) if q[s, column, np.uint64(a)] >= q[s, column, best] else best
+            best = np.uint64(a) if q[row + np.uint64(a) * strides[2]] >= q[row + best * strides[2]] else best
         move = columns.moves[s * _4 + best]
         s, e, before = (move & np.uint64(2**32 - 1)) // _4, move >> np.uint64(32), left
-        path[n] = np.int64(s)
+        n += 1
         left, last = complete(columns, e, left, last, s, cell)
+        if path is not None:
+            path[n] = np.int64(s)
+        elif s == marked and left == before:
+            return n, LIVE
         if left == _0:
             return n, SUCCESS
         if left != before:
-            column = pursue(columns, choice, flat, strides, left, last, s)
-    return path.size - 1, LIVE
+            column = pursue(columns, choice, q, strides, left, last, s)
+        if left != before or n >= until:
+            marked, until = s, 2 * n
+    return n, LIVE
+
+
+@jit
+def follow(columns, start, q, gamma, cell, scratch, path):
+    """Follow the columns of q [n_s, n_k, n_a]; see `follow_columns` and `rollout.follow`."""
+    strides = np.uint64(columns.stage.size) * _4, _4, _1
+    return follow_columns(columns, start, q.reshape(-1), strides, gamma, cell, scratch, path)
 
 
 @part

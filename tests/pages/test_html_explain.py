@@ -61,10 +61,7 @@ def python_walk(problem, values, s):
     tables = problem.tables
     path = np.empty(len(tables.next_s) * tables.n_u + 2, dtype=np.int64)
     q, more, u = values.q, values.more, int(tables.first_u[0])
-    if "controller" in more:
-        length, outcome = rollout.follow_options(tables, more["first_option"], q, more["controller"], s, u, path)
-    else:
-        length, outcome = rollout.follow(tables, q, s, u, path)
+    length, outcome = rollout.follow(tables, q, more.get("first_option"), more.get("controller"), s, u, path)
     return path[: length + 1].tolist(), int(outcome)
 
 
@@ -99,7 +96,7 @@ def test_from_any_cell_the_exact_tracks_have_the_exact_lengths(name, opened, bro
 def rollout_of(problem, q, s):
     tables = problem.tables
     path = np.empty(len(tables.next_s) * tables.n_u + 2, dtype=np.int64)
-    length, outcome = rollout.follow(tables, q, s, int(tables.first_u[0]), path)
+    length, outcome = rollout.follow(tables, q, None, None, s, int(tables.first_u[0]), path)
     return path[: length + 1].tolist(), outcome
 
 
