@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastrm.errors import printable
@@ -57,7 +56,7 @@ def as_dict(results: Results) -> dict[str, Any]:
         "ticks": plan.ticks,
         "steps": plan.steps,
         "seeds": plan.seeds,
-        "setups": _different(plan.values("setup")),
+        "setups": list(dict.fromkeys(plan.values("setup"))),
         "maps": [{"setup": setup, "name": name} for setup, name, _ in plan.grids],
         "tasks": plan.values("task"),
         "methods": plan.values("label"),
@@ -85,7 +84,7 @@ def in_words(results: Results) -> dict[str, str]:
         "versions": _versions(about),
         "machine": _machine(_read(about.get("machine", ""))),
         "shape": f"{shape}; {format_int(plan.steps)} steps a run, {ticks} steps",
-        "setups": ", ".join(_different(plan.values("setup"))),
+        "setups": ", ".join(dict.fromkeys(plan.values("setup"))),
         "tasks": ", ".join(plan.values("task")),
         "methods": ", ".join(plan.values("label")),
         **({"start": plan.start} if plan.start else {}),
@@ -93,10 +92,6 @@ def in_words(results: Results) -> dict[str, str]:
         **{name: format_values(plan.values(name)) for name in plan.swept},
         "failed": failures(results) or "none",
     }
-
-
-def _different(names: Sequence[Any]) -> list[str]:
-    return list(dict.fromkeys(map(str, names)))
 
 
 def _text(about: dict[str, Any], name: str) -> str:

@@ -274,13 +274,7 @@ def ablation_row(name: str, curves: Sequence[Curves], whole: Sequence[Curves]) -
 
 
 def published_runs(folder: Path, algorithm: str, domain: str, grid: str) -> list[Monitor]:
-    """Read all runs of an algorithm on a map.
-
-    Raises
-    ------
-    StoreError
-        When the folder is not there or only half copied.
-    """
+    """Read all runs of an algorithm on a map; StoreError where the folder is not there or only half copied."""
     where = folder / "results" / algorithm / domain / grid
     numbers = sorted((path.name for path in where.iterdir() if path.is_dir()), key=_natural) if where.is_dir() else []
     if not numbers:
@@ -423,27 +417,19 @@ def parity_experiments(folder: Path, runs: int = RUNS, profile: str = PARITY_PRO
 def check_folder(folder: Path) -> None:
     """Read everything that will be compared, so that what is missing is known before anything is run."""
     published_optima(folder)
-    for cell in CASES:
-        for algorithm in ALGORITHMS:
-            published_runs(folder, algorithm, cell.domain, cell.grid)
+    for cell, algorithm in product(CASES, ALGORITHMS):
+        published_runs(folder, algorithm, cell.domain, cell.grid)
 
 
 def load_curves(folder: Path, results: dict[str, Results]) -> list[Curves]:
-    """Bring our results and the published logs into one form.
-
-    Raises
-    ------
-    ConfigError
-        When a run of ours failed.
-    """
-    optima = published_optima(folder)
-    found = []
+    """Bring our results and the published logs into one form; ConfigError where a run of ours failed."""
+    optima, found = published_optima(folder), []
     for domain, some in results.items():
         if (broken := some["error"][some["error"] != ""]).size:
             raise ConfigError(f"{domain}: {broken[0]}")
-    for cell in (case for case in CASES if case.domain in results):
-        units = [optima[cell.domain.partition("-")[0], cell.grid, task] for task in cell.tasks]
-        for algorithm, method in ALGORITHMS.items():
+    for cell, (algorithm, method) in product(CASES, ALGORITHMS.items()):
+        if cell.domain in results:
+            units = [optima[cell.domain.partition("-")[0], cell.grid, task] for task in cell.tasks]
             steps, scores = results[cell.domain].curves(method=method, grid=cell.ours)
             logs = published_runs(folder, algorithm, cell.domain, cell.grid)
             theirs = np.array([log.scores(steps, units, cell.window) for log in logs])
@@ -549,13 +535,7 @@ class WaterScores(NamedTuple):
 
 
 def score_water(folder: Path) -> WaterScores:
-    """Score the published episodes against the optima.
-
-    Raises
-    ------
-    StoreError
-        When the folder is not there or only half copied.
-    """
+    """Score the published episodes against the optima; StoreError where the folder is not there or half copied."""
     optima, records = water_optima(folder), []
     for optimum, algorithm in product(optima, ALGORITHMS):
         logs = published_runs(folder, algorithm, "water-single", optimum.world)

@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_acts_by_state(arguments.learn)
         check_tabular(problem)  # elsewhere a learned move needs more than a cell and a state
     trained = train_learner(problem, arguments) if arguments.learn else None
-    with keyboard() as read:
-        play(problem, read, sys.stdout.write, trained, CLEAR if sys.stdout.isatty() else "")
+    with keyboard():
+        play(problem, read_key, sys.stdout.write, trained, CLEAR if sys.stdout.isatty() else "")
     return 0
 
 
@@ -96,10 +96,10 @@ def keys_of(problem: Problem) -> tuple[dict[str, int], str]:
 
 
 @contextmanager
-def keyboard() -> Iterator[Callable[[], str]]:
-    """Read single keys from a terminal, or characters from a pipe."""
+def keyboard() -> Iterator[None]:
+    """Let a terminal send every key at once, without a line end."""
     if not sys.stdin.isatty():
-        yield read_piped_key
+        yield
         return
     import termios
     import tty
@@ -107,20 +107,14 @@ def keyboard() -> Iterator[Callable[[], str]]:
     before = termios.tcgetattr(sys.stdin)
     try:
         tty.setcbreak(sys.stdin.fileno())
-        yield read_key
+        yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-def read_piped_key() -> str:
-    """Read one key from a pipe; line ends between keys mean nothing."""
-    key = read_key()
-    while key == "\n":
-        key = read_key()
-    return key
-
-
 def read_key() -> str:
-    """Read one key; an arrow is three characters."""
+    """Read one key from a terminal or a pipe, in which line ends mean nothing; an arrow is three characters."""
     key = sys.stdin.read(1)
+    while key == "\n" and not sys.stdin.isatty():
+        key = sys.stdin.read(1)
     return key + sys.stdin.read(2) if key == "\x1b" else key

@@ -222,11 +222,10 @@ def _draw_gaps(results: Results, out: Path) -> None:
     if not gaps:
         raise ConfigError("--figure: the file has none of the pairs of methods that findings compare")
     least = min((gap.optimism for gap in gaps), key=by_optimism)
-    rows = [
-        (gap.setup.partition(", task ")[0], f"{gap.one} - {gap.two}, {gap.setup.partition(', task ')[2]}", *gap.area)
-        for gap in gaps
-        if gap.optimism == least
-    ]
+    rows = []
+    for gap in (gap for gap in gaps if gap.optimism == least):
+        setup, _, task = gap.setup.partition(", task ")
+        rows.append((setup, f"{gap.one} - {gap.two}, {task}", *gap.area))
     save(draw_gaps(rows), out)
 
 

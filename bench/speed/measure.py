@@ -7,9 +7,9 @@ between the two sides, so that a busy machine disturbs both alike.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import math
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -225,14 +225,10 @@ def naive_rate(problem: TabularProblem, algo: str) -> float | None:
     oracle = checkout_file("tests", "naive.py")
     if oracle is None:
         return None
-    spec = importlib.util.spec_from_file_location("fastrm_naive", oracle)
-    if spec is None or spec.loader is None:
+    learners = runpy.run_path(str(oracle))["LEARNERS"]
+    if algo not in learners:
         return None
-    naive = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(naive)
-    if algo not in naive.LEARNERS:
-        return None
-    learner = naive.LEARNERS[algo](problem.grid.render(), [oracle_spec(m) for m in problem.machines], 0)
+    learner = learners[algo](problem.grid.render(), [oracle_spec(m) for m in problem.machines], 0)
     learner.run(NAIVE_STEPS // 10)
     return NAIVE_STEPS / seconds_of(lambda: learner.run(NAIVE_STEPS))
 

@@ -325,13 +325,8 @@ def _claim_1(ev: Evidence) -> Found:
     shares = {name: ev.share_shortest(ev.maps(), TASKS, methods) for name, methods in kinds.items()}
     missed = [row for row, case in zip(rows, cases, strict=True) if not case.holds]
     right = sum(ev.verdict(*row) == "shortest" for row in missed)
-    reasons = [locked_in(ev, BOOLEAN + NUMERIC_BOOLEAN + HRM[:2])]
-    if missed:
-        reasons.insert(
-            0,
-            f"{len(missed)} cases fail; in {right} of them the reward is right, as all optimal policies of the machine "
-            "take shortest paths",
-        )
+    why = f"in {right} of them the reward is right, as all optimal policies of the machine take shortest paths"
+    reasons = f"{len(missed)} cases fail; {why}" if missed else "", locked_in(ev, BOOLEAN + NUMERIC_BOOLEAN + HRM[:2])
     numbers = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
     return cases, f"runs on shortest paths: {numbers}", "; ".join(filter(None, reasons))
 
@@ -435,9 +430,7 @@ def _claim_5(ev: Evidence) -> Found:
         ratios.append(ratio(crm, qrm))
     if not cases:
         return NOTHING
-    return (
-        cases, f"CRM needs {middle(ratios)} of QRM's steps to 90 % in the median case; {ties} cases are ties", "",
-    )  # fmt: skip
+    return cases, f"CRM needs {middle(ratios)} of QRM's steps to 90 % in the median case; {ties} cases are ties", ""
 
 
 @_claim(6, "QRM and CRM learn faster on 2a2b2c than on 1a1b1c (in most comparisons of the k-th maps of both setups)",
@@ -502,9 +495,8 @@ def _claim_7(ev: Evidence) -> Found:
     )
     reason = ""
     if TWO in as_claimed:
-        nearest, either = (
-            percent(float(np.mean([ev.share_closer(g, closer) for g in ev.maps(TWO)]))) for closer in ("nearest", "any")
-        )
+        shares = ([ev.share_closer(g, closer) for g in ev.maps(TWO)] for closer in ("nearest", "any"))
+        nearest, either = (percent(float(np.mean(some))) for some in shares)
         reason = (
             f"closer means {ev.plan.experiment.get('closer')} here: on 2a2b2c {nearest} of all moves lead closer to "
             f"the nearest a, {either} to any a"
@@ -739,20 +731,10 @@ def _claim_15(ev: Evidence) -> Found:
 
 
 def judge(results: Results, facts: Facts | None = None) -> list[Claim]:
-    """Judge the claims of the paper on a result file; what they need beside it is in the file.
+    """Judge the claims of the paper on a result file; ConfigError where it has none of their tasks and methods.
 
-    Parameters
-    ----------
-    results
-        The result file.
-    facts
-        An empty dictionary at first. Hand the same one over for several files: those of equal plans then share the
-        exact facts about their maps and machines, which take most of the time.
-
-    Raises
-    ------
-    ConfigError
-        When the file has none of the paper's tasks and methods.
+    `facts` is an empty dictionary at first. Hand the same one over for several files: those of equal plans then share
+    the exact facts about their maps and machines, which take most of the time.
     """
     evidence = Evidence(results, {} if facts is None else facts)
     judged = [judge_one(evidence) for judge_one in CLAIMS.values()]
