@@ -9,6 +9,10 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, printable
 from fastrm.problems import Problem, TabularProblem, WaterProblem, unsupported
@@ -18,9 +22,6 @@ from .console import FAILED, add_json, encodable, new_console, print_json
 from .inputs import add_problem, compile_problem, print_run, run_facts, train_learner
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
     from fastrm.exact import Check, Guarantee, TabularSolution, WaterGuarantee
     from fastrm.learners import HrmFixedPoint, Run
 
@@ -158,8 +159,6 @@ def _print_starts(console: Console, solution: TabularSolution, worst: object) ->
 
 def print_check(report: Check, hrm: HrmFixedPoint | None, messages: list[str], run: Run | None = None) -> None:
     """Print the report."""
-    from rich.markup import escape
-
     verdict, witness = report.guarantee, report.guarantee.witness
     console = _print_verdict(verdict)
     if verdict.reason:
@@ -203,8 +202,6 @@ def _print_thresholds(console: Console, report: Check, hrm: HrmFixedPoint) -> No
 
 def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
     """Draw the map with the path of the optimal policy, its loop, and where it leaves the shortest routes."""
-    from rich.text import Text
-
     from fastrm.plots import starts_to_mark
 
     witness = report.guarantee.witness

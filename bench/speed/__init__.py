@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
 
 from fastrm.errors import ConfigError
 
 from ..console import add_json, add_learner_file, add_quiet, as_json, new_table, print_json, writing
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _log = logging.getLogger("fastrm.bench")
 
@@ -34,8 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         with writing(arguments.out, start="--out "), arguments.out.open("a"):  # better now than after two minutes
             pass
-    from rich.console import Console
-
     from fastrm.results import describe_machine
 
     from . import measure  # numba is imported only now
@@ -59,9 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_speed(report: dict[str, Any]) -> None:
     """Print the report."""
-    from rich.box import SIMPLE
-    from rich.console import Console
-
     from fastrm.machines import SHORT_KINDS
 
     console = Console()

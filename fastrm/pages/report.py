@@ -194,12 +194,12 @@ def runs_shown(results: Results, groups: Groups, *, everything: bool) -> list[Sh
 
 def runs_arrays(results: Results, shown: Sequence[Shown]) -> tuple[list[str], dict[str, Array]]:
     """Return the names of maps, and a column per number of the runs listed."""
-    rows = np.array([run.row for run in shown], dtype=np.int64)
+    group, rows, rank = np.array(shown).T
     names, place = np.unique(results["grid"][rows], return_inverse=True)
     columns = {
-        "group": np.array([run.group for run in shown]),
+        "group": group,
         "row": rows,
-        "rank": np.array([run.rank for run in shown]),
+        "rank": rank,
         "map": place.reshape(-1),
         "seed": results["seed"][rows],
         "length": results["greedy_length"][rows] + 1,  # 0 where the task is not completed
