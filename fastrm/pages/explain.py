@@ -20,7 +20,7 @@ from fastrm import exact
 from fastrm.arrays import Array
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, printable
-from fastrm.kernels.contracts import N_ACTIONS
+from fastrm.kernels.contracts import FAILURE, N_ACTIONS, SUCCESS
 from fastrm.learners import Run, registry
 from fastrm.machines import RewardMachine
 from fastrm.pages import page
@@ -77,18 +77,14 @@ def exact_policy(solution: exact.TabularSolution) -> Policy:
 
 def shortest_policy(problem: TabularProblem, machine: int) -> Array:
     """Return an action that begins a shortest path, ties to the highest; any where none succeeds."""
-    tables, steps = problem.tables, problem.steps_to_go.astype(np.int64)
-    here = columns_of(problem, machine)
-    u = np.arange(here.start, here.stop)
-    after = np.empty((len(tables.next_s), len(u), N_ACTIONS), dtype=np.int64)
-    for a in range(N_ACTIONS):
-        e = tables.event[:, a].astype(np.int64)
-        after[:, :, a] = steps[tables.next_s[:, a][:, None], tables.delta[e][:, u]]
-        outcome = tables.outcome[e][:, u]
-        after[:, :, a][outcome == 1] = 0
-        after[:, :, a][outcome == 2] = np.iinfo(np.int64).max
-    best = after == after.min(axis=2, keepdims=True)
-    return exact.highest_action((best << np.arange(N_ACTIONS)).sum(axis=2).astype(np.uint8)).astype(np.uint8)
+    tables, here = problem.tables, columns_of(problem, machine)
+    delta, outcome = (table[:, here][tables.event] for table in (tables.delta, tables.outcome))  # [n_s, n_a, n_u]
+    after = problem.steps_to_go.astype(np.int64)[tables.next_s[:, :, None], delta]
+    after[outcome == SUCCESS] = 0
+    after[outcome == FAILURE] = np.iinfo(np.int64).max
+    best = after == after.min(axis=1, keepdims=True)
+    bits = (best << np.arange(N_ACTIONS)[:, None]).sum(axis=1)
+    return exact.highest_action(bits.astype(np.uint8)).astype(np.uint8)
 
 
 def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | None:

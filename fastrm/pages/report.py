@@ -12,6 +12,7 @@ import numpy as np
 import fastrm
 from fastrm import plots
 from fastrm.arrays import Array
+from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, FastrmError, did_you_mean, shown
 from fastrm.experiments import method_of, problem_of, replay
 from fastrm.learners import acts_by_state
@@ -277,8 +278,7 @@ def report_page(
         raise ConfigError(
             f"against={shown(base)}: no such method{did_you_mean(base, labels)}; there are {', '.join(labels)}"
         )
-    if isinstance(replays, bool) or not isinstance(replays, int) or not 0 <= replays <= MOST_REPLAYS:
-        raise ConfigError(f"replays={shown(replays)}: must be a whole number from 0 to {MOST_REPLAYS}")
+    check_whole("replays", replays, 0, MOST_REPLAYS)
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
     maps, columns = runs_arrays(results, shown_runs)
