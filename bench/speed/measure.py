@@ -359,13 +359,13 @@ def environments(repeats: int) -> Figures | None:
 
     ours = RewardMachineVectorEnv(COUNT)
     singles = SyncVectorEnv([lambda: RewardMachineEnv(ours.problem)] * COUNT)
-    actions = np.random.default_rng(0).integers(0, 4, (64, COUNT))
-    best, sync = time_steps(ours, actions, 200, repeats), time_steps(singles, actions, 1, repeats)
+    best, sync = time_steps(ours, 4, 200, repeats), time_steps(singles, 4, 1, repeats)
     return {"environments": COUNT, "steps_per_s": best, "vs_sync": best / sync}
 
 
-def time_steps(envs: Any, actions: Array, calls: int, repeats: int) -> float:
-    """Return the steps a second of the best repeat, each of `calls` calls with rows of actions in turn."""
+def time_steps(envs: Any, n_a: int, calls: int, repeats: int) -> float:
+    """Return the steps a second of the best repeat, each of `calls` calls with 64 rows of random actions in turn."""
+    actions = np.random.default_rng(0).integers(0, n_a, (64, COUNT))
 
     def walk() -> None:
         for k in range(calls):
@@ -373,7 +373,7 @@ def time_steps(envs: Any, actions: Array, calls: int, repeats: int) -> float:
 
     envs.reset(seed=0)
     envs.step(actions[0])  # may compile
-    return float(calls * actions.shape[1] / min(seconds_of(walk) for _ in range(repeats)))
+    return float(calls * COUNT / min(seconds_of(walk) for _ in range(repeats)))
 
 
 def water(steps: int, repeats: int) -> Figures:
@@ -411,9 +411,8 @@ def water_environments(repeats: int) -> list[Figures] | None:
     except MissingExtra:
         return None
     problem, rows = water_problem(3), []
-    actions = np.random.default_rng(0).integers(0, 5, (64, COUNT))
     for observation in ("states", "numbers"):
-        rate = time_steps(RewardMachineVectorEnv(COUNT, problem, observation=observation), actions, 100, repeats)
+        rate = time_steps(RewardMachineVectorEnv(COUNT, problem, observation=observation), 5, 100, repeats)
         rows.append({"observation": observation, "environments": COUNT, "steps_per_s": rate})
     return rows
 
