@@ -247,18 +247,21 @@ def _summary_table(results: Results, above: Sequence[str]) -> Table:
     same = ", ".join(f"{name} {printable(format_values([results[name].tolist()[0]]))}" for name in above)
     more = ["failed"] if failed.any() else []
     title = f"{escape(same)}{'; ' * bool(same)}medians; shortest: share of runs that end with a shortest path"
-    table = new_table(title, *left, "runs", *more, "settled", "to 90 %", "shortest")
+    lasting = ["to shortest"] * results.plan.greedy_ticks
+    note = results.schedule_note
+    table = new_table(title, *left, "runs", *more, "settled", "to 90 %" + "*" * bool(note), *lasting, "shortest")
+    table.caption, table.caption_justify = note or None, "left"
     for column in table.columns[: len(left)]:
         column.justify = "left"
     where = list(zip(*(results[name].tolist() for name in names), strict=True))
     failures = Counter(key for key, is_failed in zip(where, failed.tolist(), strict=True) if is_failed)
     for row in results.summary():
         count = [str(failures[tuple(row[name] for name in names)])] if more else []
-        figures = ["-"] * 3
+        figures = ["-"] * (3 + len(lasting))
         if row["runs"]:
-            steps = row["steps_to_90_50"]
-            to_90 = "never" if math.isinf(steps) else format_int(round(steps))
-            figures = [format_score(row["settled_50"]), to_90, f"{row['shortest_share']:.0%}"]
+            medians = [row["steps_to_90_50"], *([row["steps_to_lasting_shortest_50"]] if lasting else [])]
+            steps = ["never" if math.isinf(median) else format_int(round(median)) for median in medians]
+            figures = [format_score(row["settled_50"]), *steps, f"{row['shortest_share']:.0%}"]
         words = (escape(printable(format_values([row[name]]))) for name in left)
         table.add_row(*words, str(row["runs"]), *count, *figures)
     return table

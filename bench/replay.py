@@ -113,7 +113,7 @@ def _write_tables(found: Run, out: Path) -> None:
     from fastrm.results import PER_TICK
 
     paths = {f"path_{k}" if k else "path": np.array(path) for k, path in enumerate(found.greedy_paths)}
-    curves = {name: getattr(found, name) for name in ("step", *PER_TICK)}
+    curves = {name: getattr(found, name) for name in ("step", *PER_TICK) if getattr(found, name) is not None}
     tables: dict[str, Any] = {"q": found.q, **{f"learned_{name}": table for name, table in found.more.items()}}
     with writing(out), out.open("wb") as file:
         np.savez(file, **(tables | paths | curves))

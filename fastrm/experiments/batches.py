@@ -156,6 +156,7 @@ def request_of(plan: Plan, runs: Sequence[int], **how: Any) -> dict[str, Any]:
 def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
     """Yield some runs that differ in their seeds only, as they are to the last bit; `how` is for `iter_runs`."""
     unit, alone = _unit(plan, *_yardstick(plan, runs[0])), {name: how[name] for name in how if name != "episodes"}
+    how = how | {"greedy": plan.greedy_ticks}
     at_once = WARM_RUNS if plan.source_of(runs[0]) is not None else len(runs)
     for k in range(0, len(runs), at_once):
         yield from iter_runs(**request_of(plan, runs[k : k + at_once], **alone), optimum=unit, **how)

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number, check_whole, is_plain
+from fastrm.checks import check_choice, check_number, check_truth, check_whole, is_plain
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, did_you_mean, printable, shown
 from fastrm.learners import registry
@@ -358,6 +358,9 @@ class Experiment:
     """Runs per map, task and method."""
     steps: int = 100_000
     """Steps of a run."""
+    greedy_ticks: bool = False
+    """Look at every tick how long the greedy policy takes: variables ``greedy_curve``, ``steps_to_shortest`` and
+    ``steps_to_lasting_shortest``. Runs take a few per cent longer."""
     root_seed: int = 0
     """Other root, other random numbers everywhere."""
     profile: str = "clean"
@@ -394,6 +397,7 @@ class Experiment:
             check_task(task)
         for name, high in (("maps", 10**6), ("seeds", 10**6), ("steps", 2**53)):
             check_whole(name, getattr(self, name), 1, high)
+        check_truth("greedy_ticks", self.greedy_ticks)
         check_whole("size", self.size, 3, 10_000)
         _check_text(self.setups, self.maps, self.size)
         check_whole("root_seed", self.root_seed, 0, 2**64 - 1)
@@ -550,7 +554,7 @@ def _check_file(experiment: Experiment) -> None:
     named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
     names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
     names += sum(max(8, *(len(str(value)) for value in values)) for _, values in experiment.sweep)
-    size = bytes_of_file(runs, ticks, names)
+    size = bytes_of_file(runs, ticks, names, experiment.greedy_ticks)
     if size > MAX_BYTES:
         raise ConfigError(
             f"{runs} runs of {ticks} ticks make a file of {size / 2**30:.3g} GiB, and one holds at most "

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number, check_whole
+from fastrm.checks import check_choice, check_number, check_truth, check_whole
 from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import as_float, critical_reward, value_range
@@ -86,6 +86,7 @@ def read_plan(text: str) -> dict[str, Any]:
     if table.get("optimism") is not None:
         check_number("optimism", table["optimism"], -1e6, 1e6)
     check_start(table.get("start"))
+    check_truth("greedy_ticks", table.get("greedy_ticks", False))
     _check_sweep(table)
     _check_warm_start(table)
     _check_not_given(table)
@@ -364,6 +365,8 @@ class Plan:
     """Settings of the learners with several values, and these; `learner` has the first of each."""
     warm_start: tuple[tuple[str, str], ...] = ()
     """Methods that start with what another has learned, and that other, by their labels."""
+    greedy_ticks: bool = False
+    """Whether runs look at the greedy policy at every tick; what they learn is the same."""
 
     @classmethod
     def of(cls, experiment: Experiment) -> Self:
@@ -378,8 +381,9 @@ class Plan:
             settings["learner"] = stored_learner(experiment.learner)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
-        if not experiment.warm_start:  # as in files from before there were warm starts
-            del settings["warm_start"]
+        for key in ("warm_start", "greedy_ticks"):
+            if not settings[key]:  # as in files from before there was such a setting
+                del settings[key]
         return cls(
             experiment=json.loads(json.dumps(settings)),
             grids=tuple(grids),
@@ -396,12 +400,15 @@ class Plan:
             start=experiment.start,
             sweep=experiment.sweep,
             warm_start=tuple(experiment.warm_start.items()),
+            greedy_ticks=experiment.greedy_ticks,
         )
 
     def to_json(self) -> str:
         """Return the plan as one string."""
         table = asdict(self) | {"methods": [method.label for method in self.methods]}
-        absent = {name for name in ("sweep", "start", "warm_start") if not table[name]}  # as in files from before
+        absent = {
+            name for name in ("sweep", "start", "warm_start", "greedy_ticks") if not table[name]
+        }  # as in files from before
         table["learner"] = stored_learner(self.learner, {name for name, _ in self.sweep})
         if "water" in self.kinds:
             table["not_given"] = self.learner.not_given
@@ -441,7 +448,8 @@ class Plan:
         """A hash of what determines the numbers of all runs."""
         labels = [method.label for method in self.methods]
         rest = self.grids, self.tasks, labels, self.seeds, self.steps, self.metric, self.root_seed, self.slip
-        return hash_of(json.dumps([*rest, *self._where, *self.identities, *self.warm_start], sort_keys=True))
+        more = ["greedy_ticks"] * self.greedy_ticks
+        return hash_of(json.dumps([*rest, *self._where, *self.identities, *self.warm_start, *more], sort_keys=True))
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:

@@ -58,6 +58,8 @@ def replay(results: Results, which: int | str, *, episodes: bool = False, **want
     _check_learner(results, row)
     (run,) = train_runs(results.plan, [_number(results, row)], episodes=episodes)
     for name in PER_TICK:
+        if name not in results.columns:  # nobody asked for it
+            continue
         stored, found = results[name][row], getattr(run, name)
         if not np.array_equal(stored, found, equal_nan=stored.dtype.kind == "f"):
             commit = _attribute(results, "git_commit")[:12] or "unknown"

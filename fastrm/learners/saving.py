@@ -31,8 +31,8 @@ from fastrm.textfile import check_path, open_regular, replace_file
 from fastrm.worlds import read_world
 
 FORMAT = "fastrm run 1"
-CURVES = {"step": "i", "score": "f", "reward": "f", "completions": "i", "episodes": "i"}
-"""Curves of a run, and the kind of their numbers."""
+CURVES = {"step": "i", "score": "f", "reward": "f", "completions": "i", "episodes": "i", "greedy_curve": "f"}
+"""Curves of a run, and the kind of their numbers; the last is on request."""
 MORE, LOGGED = "more.", ("episode_paid", "episode_length")
 """How names of other learned arrays begin, and the log of episodes."""
 
@@ -54,7 +54,7 @@ def save_run(run: Run, path: str | Path) -> None:
         "problem": run.problem.describe(),
     }
     arrays = {"head": np.frombuffer(json.dumps(head).encode(), dtype=np.uint8), "q": run.q}
-    arrays |= {name: getattr(run, name) for name in CURVES}
+    arrays |= {name: getattr(run, name) for name in CURVES if getattr(run, name) is not None}
     arrays |= {MORE + name: np.asarray(array) for name, array in run.more.items()}
     if run.episode_log is not None:
         arrays |= dict(zip(LOGGED, run.episode_log, strict=True))
@@ -132,9 +132,10 @@ def _rebuild(arrays: dict[str, Array]) -> Run:
         raise ConfigError(f"its format is {head['format']!r}, and this version of fastrm reads {FORMAT!r}")
     check_whole("steps", head["steps"], 1, 2**53)
     problem = _compile(head["problem"])
-    curves: dict[str, Any] = {name: arrays.pop(name) for name in CURVES}
-    for name, kind in CURVES.items():
-        if curves[name].dtype.kind != kind or curves[name].shape != curves["step"].shape or curves[name].ndim != 1:
+    names = [name for name in CURVES if name != "greedy_curve" or name in arrays]
+    curves: dict[str, Any] = {name: arrays.pop(name) for name in names}
+    for name, curve in curves.items():
+        if curve.dtype.kind != CURVES[name] or curve.shape != curves["step"].shape or curve.ndim != 1:
             raise ConfigError(f"{name}: is no curve")
     log = tuple(arrays.pop(name) for name in LOGGED) if LOGGED[0] in arrays else None
     for array in log or ():

@@ -213,17 +213,21 @@ def guarantee_card(verdict: Guarantee) -> str:
 
 def results_card(results: Results) -> str:
     """Show the summary of some runs: medians per setup, task and method."""
-    names = ("setup", "task", *results.swept, "method", "runs", "settled", "25-75 %", "to 90 %", "shortest")
+    note, lasting = results.schedule_note, ("to shortest",) * results.plan.greedy_ticks
+    steps = "to 90 %" + "*" * bool(note), *lasting
+    names = ("setup", "task", *results.swept, "method", "runs", "settled", "25-75 %", *steps, "shortest")
     rows = []
     for row in results.summary() if results.runs else ():
-        figures = ("-",) * 4 if not row["runs"] else (
+        medians = [row[name] for name in ("steps_to_90_50", "steps_to_lasting_shortest_50") if name in row]
+        figures = ("-",) * (3 + len(steps)) if not row["runs"] else (
             _score(row["settled_50"]), f"{_score(row['settled_25'])} to {_score(row['settled_75'])}",
-            "never" if math.isinf(row["steps_to_90_50"]) else f"{row['steps_to_90_50']:,.0f}",
+            *("never" if math.isinf(median) else f"{median:,.0f}" for median in medians),
             f"{row['shortest_share']:.0%}",
         )  # fmt: skip
         settings = (value_text(row[name]) for name in results.swept)
         rows.append((row["setup"], row["task"], *settings, row["method"], row["runs"], *figures))
     more = f"<small>and {len(rows) - MOST_ROWS} more rows: see results.summary()</small>" * (len(rows) > MOST_ROWS)
+    more += f"<small>{text(note)}</small>" if note else ""
     return _card(text(repr(results)), _table(names, rows[:MOST_ROWS], words=3 + len(results.swept)) + more)
 
 

@@ -297,6 +297,7 @@ def report_page(
         "methods": methods_data(groups),
         "curves": curves,
         "summary": summary_data(results),
+        "note": results.schedule_note,
         "against": base,
         "comparisons": comparisons(results, groups, base),
         "claims": [

@@ -44,12 +44,22 @@ function summaryPanel(data, onmethod) {
       (row) => `${three(row.iqm)} [${three(row.iqm_low)}, ${three(row.iqm_high)}]`,
     ),
     several(
-      "steps to 90 %",
+      `steps to 90 %${data.note ? "*" : ""}`,
       "median (quartiles) of the steps until the score first reached 0.9",
       ["steps_to_90_50", "steps_to_90_25", "steps_to_90_75"],
       (row) =>
         `${shortSteps(row.steps_to_90_50)} (${shortSteps(row.steps_to_90_25)} to ${shortSteps(row.steps_to_90_75)})`,
     ),
+    ...("steps_to_lasting_shortest_50" in data.summary[0]
+      ? [
+          several(
+            "steps to shortest",
+            "median of the steps after which the greedy policy always took a shortest path (and first took one)",
+            ["steps_to_lasting_shortest_50", "steps_to_shortest_50"],
+            (row) => `${shortSteps(row.steps_to_lasting_shortest_50)} (${shortSteps(row.steps_to_shortest_50)})`,
+          ),
+        ]
+      : []),
     several(
       "shortest paths",
       `share of runs that end with a shortest path, with its 95 % interval over ${over}`,
@@ -68,7 +78,7 @@ function summaryPanel(data, onmethod) {
       el(
         "p",
         { class: "soft" },
-        `Round brackets hold quartiles of runs, square brackets 95 % intervals over ${over}. Click a heading to sort, a row to open its runs.`,
+        `Round brackets hold quartiles of runs, square brackets 95 % intervals over ${over}. Click a heading to sort, a row to open its runs.${data.note ? ` ${data.note}.` : ""}`,
       ),
       table.node,
     ),

@@ -16,7 +16,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, check_coordinates, check_numbers, read_file, unpack
-from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK, as_stored, check_name, find_number
+from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK, VARIABLES, as_stored, check_name, find_number
 from fastrm.results.stats import Paired, compare, summarise
 
 if TYPE_CHECKING:
@@ -87,12 +87,30 @@ class Results:
         return self.plan.swept
 
     @property
+    def schedule_note(self) -> str:
+        """What to say of the steps to 90 % where epsilon follows a schedule; empty where it does not."""
+        if not any(isinstance(config.epsilon, str) for config in self.plan.variants):
+            return ""
+        note = "to 90 %*: epsilon follows a schedule, and the score with it, so these steps measure the schedule"
+        return note if self.plan.greedy_ticks else f"{note}; greedy_ticks = true tells when the policy was shortest"
+
+    @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of all coordinates of the runs."""
         return *("method" if name == "label" else name for name in COORDINATES), *self.swept
 
     def _check_coordinate(self, name: object) -> None:
         check_name("coordinate", name, self.coordinates, ("label",))
+
+    def check_requested(self, name: object) -> None:
+        """Raise ConfigError for a value that this experiment did not ask for."""
+        asked = [value.name for value in VARIABLES if value.on_request]
+        if isinstance(name, str) and name in asked and name not in self.columns:
+            raise ConfigError(f"{name}: these runs did not look at the greedy policy; run with greedy_ticks = true")
+
+    def _present(self, names: Iterable[str]) -> list[str]:
+        """Return those of some variables that the file has."""
+        return [name for name in names if name in self.columns]
 
     def __repr__(self) -> str:
         name = printable(json.loads(self.attributes["experiment"])["name"])
@@ -102,6 +120,7 @@ class Results:
         return f"<Results {name}: {self.runs} runs ({state}{failures}), {len(self['step'])} ticks>"
 
     def __getitem__(self, name: str) -> Array:
+        self.check_requested(name)
         check_name("column", name, ("method" if known == "label" else known for known in self.columns), ("label",))
         column = self.columns[_IN_FILES.get(name, name)]
         return np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
@@ -142,7 +161,7 @@ class Results:
         Parameters
         ----------
         value : str
-            A variable per tick: ``score``, ``reward``, ``completions`` or ``episodes``.
+            A variable per tick: ``score``, ``reward``, ``completions``, ``episodes`` or, on request, ``greedy_curve``.
         **wanted
             Coordinates as in `select`.
 
@@ -151,7 +170,8 @@ class Results:
         ConfigError
             When a name is unknown, or nothing is selected.
         """
-        check_name("curve", value, PER_TICK)
+        self.check_requested(value)
+        check_name("curve", value, self._present(PER_TICK))
         chosen = self.select(**wanted)
         return chosen["step"], chosen[value]
 
@@ -188,7 +208,8 @@ class Results:
         ``steps_to_plateau``
             Steps until the score first reached 98 % of what the run itself settles at; NaN where that is 0.
         """
-        derive = find_number(value).derive
+        self.check_requested(value)
+        derive = find_number(value, columns=self.columns).derive
         return self[value] if derive is None else derive(self.columns)
 
     def summary(
@@ -265,22 +286,22 @@ class Results:
             import xarray
         except ImportError:
             raise MissingExtra("to_xarray needs xarray; install it with: pip install 'fastrm[analysis]'") from None
-        data: dict[str, Any] = {name: (("run", "tick"), self[name]) for name in PER_TICK}
-        data |= {name: (("run",), self[name]) for name in PER_RUN}
+        data: dict[str, Any] = {name: (("run", "tick"), self[name]) for name in self._present(PER_TICK)}
+        data |= {name: (("run",), self[name]) for name in self._present(PER_RUN)}
         coords = {name: ("run", self[name]) for name in ("run", *COORDINATES, *self.swept)}
         coords |= {name: ("tick", self[name]) for name in ("tick", "step")}
         return xarray.Dataset(data, coords, attrs=self.attributes)
 
     def per_run(self) -> pandas.DataFrame:
         """Return a data frame with a row per run: coordinates, variables per run, and numbers of `per_run_values`."""
-        columns = {name: self[name] for name in ("run", *self.coordinates, *PER_RUN)}
+        columns = {name: self[name] for name in ("run", *self.coordinates, *self._present(PER_RUN))}
         return _frame(columns | {name: self.per_run_values(name) for name in DERIVED})
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row per run and tick."""
-        ticks, names = len(self["step"]), ("run", *self.coordinates, *PER_RUN)
+        ticks, names = len(self["step"]), ("run", *self.coordinates, *self._present(PER_RUN))
         columns = {name: np.repeat(self[name], ticks) for name in names} | {"step": np.tile(self["step"], self.runs)}
-        return _frame(columns | {name: self[name].reshape(-1) for name in PER_TICK})
+        return _frame(columns | {name: self[name].reshape(-1) for name in self._present(PER_TICK)})
 
 
 def _frame(columns: Mapping[str, Array]) -> pandas.DataFrame:

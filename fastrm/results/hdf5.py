@@ -43,6 +43,7 @@ from fastrm.results.schema import (
     Variable,
     blank,
     dtype_of,
+    variables_of,
 )
 from fastrm.textfile import open_regular
 
@@ -88,7 +89,7 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
         for name in coordinates:
             _describe(file, _create(file, name, runs.coordinate(name, numbers)), ["run"])
         widest = max([1, *(part["error"].dtype.itemsize for part in parts)])
-        for variable in VARIABLES:
+        for variable in variables_of(runs.greedy_ticks):
             name, dimensions = variable.name, ["run", "tick"] if variable.per == "tick" else ["run"]
             shape = (len(numbers), len(step))[: len(dimensions)]
             dtype = np.dtype(f"S{widest}" if name == "error" else dtype_of(variable, runs))
@@ -126,7 +127,7 @@ def _check_equal(one: Columns, other: Columns, runs: Array) -> None:
     rows = [np.flatnonzero(np.isin(part["run"], runs)) for part in (one, other)]
     rows = [r[np.argsort(part["run"][r])] for r, part in zip(rows, (one, other), strict=True)]
     unknown = {name for part in (one, other) if isinstance(part, LazyColumns) for name in part.missing}
-    for name in (*PER_RUN, *PER_TICK):
+    for name in (name for name in (*PER_RUN, *PER_TICK) if name in one and name in other):
         first, second = one[name][rows[0]], other[name][rows[1]]
         if name not in ("error", *unknown) and first.tobytes() != second.tobytes():
             run = next(
@@ -180,7 +181,7 @@ class LazyColumns(Mapping[str, Array]):
         self._image = image
         self._stored: tuple[str, ...] = names._stored if isinstance(names, LazyColumns) else tuple(names)
         self.source: str = names.source if isinstance(names, LazyColumns) else source
-        self.missing = {v.name: v for v in VARIABLES if v.name not in self._stored}
+        self.missing = {v.name: v for v in variables_of(False) if v.name not in self._stored}
         self._read: Frame = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -205,6 +206,9 @@ class LazyColumns(Mapping[str, Array]):
             column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
         check_column(name, column, self.source)
         return column
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._stored or name in self.missing
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._stored, *self.missing))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -67,6 +67,10 @@ class Runs(Protocol):
         """Settings of the learners in which runs differ; coordinates besides those that all files have."""
 
     @property
+    def greedy_ticks(self) -> bool:
+        """Whether runs look at the greedy policy at every tick: then they have the values that are `on_request`."""
+
+    @property
     def has_means(self) -> bool:
         """Whether lengths are means over several starts."""
 
@@ -101,6 +105,8 @@ class Variable(NamedTuple):
     """Which of two runs is better, where runs are compared by it; of fewer steps, where NaN means never."""
     summary: tuple[tuple[str, str], ...] = ()
     """What `Results.summary` gives of it: pairs of a figure (see `stats.FIGURES`) and the name of its column."""
+    on_request: bool = False
+    """Whether only experiments with ``greedy_ticks`` have it."""
 
 
 def steps_to(curves: Array, steps: Array, threshold: Any) -> Array:
@@ -192,6 +198,14 @@ VALUES = (
              better="fewer", summary=(("quartiles", "steps_to_90"),)),
     Variable("steps_to_plateau", "f8", "run", "steps until the score first reached 98 % of what the run settles at",
              math.nan, derive=_of_score(steps_to_plateau), better="fewer", summary=(("median", "steps_to_plateau"),)),
+    Variable("steps_to_shortest", "f8", "run",
+             "steps at the first tick at which the greedy policy took a shortest path, NaN if it never did",
+             math.nan, lambda run: run.steps_to_shortest, low=1, high=2**53,
+             better="fewer", summary=(("median", "steps_to_shortest"),), on_request=True),
+    Variable("steps_to_lasting_shortest", "f8", "run",
+             "steps at the first tick from which on it always did, NaN if it did not at the last",
+             math.nan, lambda run: run.steps_to_lasting_shortest, low=1, high=2**53,
+             better="fewer", summary=(("median", "steps_to_lasting_shortest"),), on_request=True),
     Variable("train_seed", "u8", "run", "the seed that fastrm.train takes to repeat the run, 0 where none is known",
              0, lambda run: run.seed, low=0),
     Variable("run_id", "S16", "run", "hash of everything that determines the numbers of the run",
@@ -207,6 +221,9 @@ VALUES = (
              0, lambda run: run.completions, low=0),
     Variable("episodes", "i8", "tick", "episodes that ended so far",
              0, lambda run: run.episodes, low=0),
+    Variable("greedy_curve", "f8", "tick",
+             "steps of the greedy policy to complete the task, a mean like `shortest`; NaN where it does not",
+             math.nan, lambda run: run.greedy_curve, low=1, on_request=True),
 )
 # fmt: on
 VARIABLES = tuple(value for value in VALUES if value.derive is None)
@@ -216,15 +233,17 @@ PER_TICK = tuple(value.name for value in VARIABLES if value.per == "tick")
 DERIVED = tuple(value.name for value in VALUES if value.derive is not None)
 
 
-def find_number(name: object, compared: bool = False) -> Variable:
+def find_number(name: object, compared: bool = False, columns: Collection[str] = ()) -> Variable:
     """Return the row of a number per run, one that runs are compared by if so asked; ConfigError where there is none.
 
-    Steps until other shares of the unit than 0.9 are numbers too.
+    What is on request must be among the `columns` of the file. Steps until shares of the unit other than 0.9 are
+    numbers, too.
 
     >>> find_number("settled").better, find_number("steps_to_50").better, find_number("steps_to_0.25").name
     ('more', 'fewer', 'steps_to_0.25')
     """
-    known = {v.name: v for v in VALUES if v.per == "run" and not v.dtype.startswith("S") and (v.better or not compared)}
+    per_run = [v for v in VALUES if v.per == "run" and not v.dtype.startswith("S") and (v.better or not compared)]
+    known = {v.name: v for v in per_run if not v.on_request or v.name in columns}
     if isinstance(name, str) and name in known:
         return known[name]
     match = (
@@ -266,10 +285,15 @@ def check_name(what: str, name: object, known: Iterable[str], aliases: tuple[str
         raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 
-def bytes_of_file(runs: int, ticks: int, names: int) -> int:
+def variables_of(greedy_ticks: bool) -> tuple[Variable, ...]:
+    """Return the columns of a file, with those that are on request or without."""
+    return tuple(variable for variable in VARIABLES if greedy_ticks or not variable.on_request)
+
+
+def bytes_of_file(runs: int, ticks: int, names: int, greedy_ticks: bool = False) -> int:
     """Return the most bytes that a result file holds, uncompressed, where the names of a run take `names` bytes."""
     sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # besides its variables a run has a number, a seed, and shaping
-    for variable in VARIABLES:
+    for variable in variables_of(greedy_ticks):
         sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(variable.dtype).itemsize
     return runs * (sizes["run"] + ticks * sizes["tick"]) + 16 * ticks
 
@@ -289,12 +313,12 @@ def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
     """Return columns for some runs, every value missing."""
     ticks = len(runs.step)
     return {"run": np.array(numbers, dtype=np.int64)} | {
-        v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in VARIABLES
+        v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in variables_of(runs.greedy_ticks)
     }
 
 
 def fill_in(frame: Frame, row: int, run: Run) -> None:
     """Write the values of a run into its row of a frame, in place."""
     for variable in VARIABLES:
-        if variable.of is not None:
+        if variable.of is not None and variable.name in frame:
             frame[variable.name][row] = variable.of(run)

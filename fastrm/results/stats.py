@@ -28,7 +28,7 @@ widened for the number of maps (Hesterberg 2015: percentiles are as close as if 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
@@ -39,7 +39,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number
 from fastrm.errors import ConfigError
-from fastrm.results.schema import VALUES, find_number
+from fastrm.results.schema import VALUES, Variable, find_number
 
 if TYPE_CHECKING:
     from fastrm.results.dataset import Results
@@ -324,8 +324,14 @@ _SUMMARIES = sorted(
     ((value, figure, column) for value in VALUES for figure, column in value.summary), key=lambda row: row[1] == "share"
 )
 """What a summary gives, in order: shares of runs come last."""
-SUMMARY = ("maps", "over", *(column + end for _, figure, column in _SUMMARIES for end in FIGURES[figure]))
-"""Columns of `Results.summary`, NaN where all runs of a group failed."""
+
+
+def _columns(figures: Iterable[tuple[Variable, str, str]]) -> tuple[str, ...]:
+    return "maps", "over", *(column + end for _, figure, column in figures for end in FIGURES[figure])
+
+
+SUMMARY = _columns(_SUMMARIES)
+"""Columns of `Results.summary`, NaN where all runs of a group failed; some are on request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,18 +381,19 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
     """Return a row of numbers per group of runs; see `Results.summary`."""
     if not isinstance(by, str | Sequence):
         raise ConfigError(f"by={by!r:.60}: must be a list of coordinates")
-    columns = {value.name: results.per_run_values(value.name) for value, *_ in _SUMMARIES}
+    figures = [row for row in _SUMMARIES if not row[0].on_request or row[0].name in results.columns]
+    columns = {value.name: results.per_run_values(value.name) for value, *_ in figures}
     maps, rows = maps_of(results), []
     by = (by,) if isinstance(by, str) else tuple(by)
     for key, chosen in results.groups(*by):
         row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(chosen)}
         if not len(chosen):
-            rows.append(row | dict.fromkeys(SUMMARY, math.nan))
+            rows.append(row | dict.fromkeys(_columns(figures), math.nan))
             continue
         where = check_over(maps[chosen], over)
         count = len(np.unique(where))
         row |= {"maps": count, "over": "maps" if count > 1 else "seeds"}
-        for value, figure, column in _SUMMARIES:
+        for value, figure, column in figures:
             numbers = _figure(figure, columns[value.name][chosen], where, value.better == "fewer")
             row |= {column + end: float(number) for end, number in zip(FIGURES[figure], numbers, strict=True)}
         rows.append(row)
@@ -409,7 +416,8 @@ def _figure(figure: str, values: Array, maps: Array, is_censored: bool) -> Seque
 def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Over | None, **wanted: Any) -> Paired:
     """Compare two methods, or two values of a setting, run by run; see `Results.compare`."""
     check_choice("by", by, ("method", *results.swept))
-    is_steps = find_number(value, compared=True).better == "fewer"
+    results.check_requested(value)
+    is_steps = find_number(value, compared=True, columns=results.columns).better == "fewer"
     sides = [results.select(**wanted | {by: side}) for side in (one, two)]
     alike = [name for name in ("method", *results.swept) if name != by]
     found = []

@@ -101,7 +101,7 @@ def test_bad_comparisons_are_refused(tmp_path):
 
 def test_a_row_of_the_schema_is_a_word_of_results(tmp_path):
     results = make(tmp_path, crm_num={"found": False})
-    for value in schema.VALUES:
+    for value in (value for value in schema.VALUES if not value.on_request):
         if value.per == "run" and not value.dtype.startswith("S"):
             assert results.per_run_values(value.name).shape == (results.runs,)
         if value.better:
