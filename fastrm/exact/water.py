@@ -40,7 +40,7 @@ from fastrm.kernels.contracts import LIVE, SUCCESS
 from fastrm.kernels.exact import water_search
 from fastrm.kernels.exact.water_search import Layer
 from fastrm.kernels.worlds.water import DISTANCE
-from fastrm.problems import WaterProblem, reward_bounds
+from fastrm.problems import WaterProblem
 from fastrm.resources import usable_memory
 from fastrm.worlds import WATER_LIMIT, Cell, Point
 
@@ -83,15 +83,9 @@ class Layers:
         self.is_plain = _is_plain(problem)
         self.quiet: Array = np.empty((0, 0, 0))
 
-    def size(self, t: int) -> tuple[int, int]:
-        """Return how many states of each axis can be reached by then."""
-        x, y = self.problem.axes
-        return int(x.within[t]), int(y.within[t])
-
     def nbytes(self, t: int) -> int:
         """Return the bytes of a layer."""
-        n_x, n_y = self.size(t)
-        return n_x * n_y * int(self.problem.tables.n_u) * 10
+        return math.prod(self.problem.within(t)) * int(self.problem.tables.n_u) * 10
 
     def _check_memory(self, extra: int) -> None:
         """Raise ConfigError unless two layers and `extra` bytes fit in memory."""
@@ -110,7 +104,7 @@ class Layers:
         return layer
 
     def _blank(self, t: int, spare: Layer | None = None) -> Layer:
-        shape = (*self.size(t), self.problem.tables.n_u)
+        shape = (*self.problem.within(t), self.problem.tables.n_u)
         if spare is not None and spare.value.shape == shape:  # new memory would have to be cleared first
             return spare._replace(distance=self._distances(t), touch=self._touches(t))
         return Layer(np.empty(shape), np.empty(shape, dtype=np.int16), self._distances(t), self._touches(t))
@@ -131,19 +125,18 @@ class Layers:
     def before(self, later: Layer, t: int, spare: Layer | None = None) -> Layer:
         """Return the layer after t moves, from the one after t + 1; `spare` is one that nobody needs any more."""
         problem, layer = self.problem, self._blank(t, spare)
-        n_x, n_y = self.size(t)
         quiet = self.quiet
         if self.is_plain and quiet.shape != later.value.shape:
             quiet = self.quiet = np.empty(later.value.shape)
         if self.is_plain:
             pays = np.empty((len(self.x_first), len(self.y_first), problem.tables.n_u))
             water_search.look_ahead(
-                problem.tables, *self.size(t + 1), self.gamma, later, self.x_place, self.y_place, self.scratch, pays,
-                quiet,
+                problem.tables, *problem.within(t + 1), self.gamma, later, self.x_place, self.y_place, self.scratch,
+                pays, quiet,
             )  # fmt: skip
         water_search.look_back(
-            problem.physics, problem.tables, t, n_x, n_y, self.gamma, later, layer, self.x_place, self.y_place,
-            self.scratch, self._ends(t), quiet, self.late,
+            problem.physics, problem.tables, t, *problem.within(t), self.gamma, later, layer, self.x_place,
+            self.y_place, self.scratch, self._ends(t), quiet, self.late,
         )  # fmt: skip
         return layer
 
@@ -286,13 +279,7 @@ class WaterGuarantee(Guarantee):
 
 @add_row(solve, WaterProblem)
 def solve_water(problem: WaterProblem, gamma: float = 0.9, machine: int = 0) -> WaterSolution:
-    """Find the optimal policy for the rewards that a machine pays; `fastrm.solve` calls it.
-
-    Raises
-    ------
-    ConfigError
-        When gamma is out of range, or where labels are late and rewards read distances.
-    """
+    """Find the optimal policy for the rewards that a machine pays; `fastrm.solve` calls it."""
     _check(problem, gamma, machine)
     gamma, entry = float(gamma), problem.entry(machine)
     if entry.outcome != LIVE:
@@ -376,9 +363,7 @@ def _check(problem: WaterProblem, gamma: float, machine: int) -> None:
 
 def _most(problem: WaterProblem, machine: int, gamma: float) -> float:
     """Return the most that anything from some time on can be worth."""
-    chosen, farthest = problem.machines[machine], problem.world.side * 2.0**0.5
-    ending = max([0.0, *(reward_bounds(e.reward, farthest)[1] for e in chosen.edges if e.target in chosen.terminals)])
-    staying = max([0.0, *(reward_bounds(e.reward, farthest)[1] for e in chosen.edges if e.target in chosen.states)])
+    ending, staying = problem.most_paid(machine)
     moves = WATER_LIMIT if gamma == 1 else min(WATER_LIMIT, 1 / (1 - gamma))
     return ending + staying * moves
 

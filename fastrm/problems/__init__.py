@@ -30,13 +30,12 @@ from fastrm.problems.tabular import (
 )
 from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain, survey
 from fastrm.problems.water import WaterEpisode, WaterProblem, WaterWalk, colours_of, new_scratch
-from fastrm.problems.water_tables import reward_bounds
 
 __all__ = [
     "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "AgendaProblem", "CellProblem", "Episode", "Metric", "Moment",
     "Per", "Problem", "Start", "Step", "TableEvaluator", "TabularEpisode", "TabularProblem", "Terrain", "Tour",
     "WaterEpisode", "WaterProblem", "WaterWalk", "check_features", "check_tabular", "colours_of", "compile",
     "direct_actions", "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read",
-    "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "reward_bounds", "slide",
+    "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "slide",
     "survey", "tabulate_columns", "unsupported",
 ]  # fmt: skip

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fastrm.config import Profile
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, MachineError
 from fastrm.machines import RewardMachine
@@ -18,7 +17,6 @@ from fastrm.problems.cells import CellProblem
 from fastrm.problems.events import find_events
 from fastrm.problems.problem import Episode, check_machines, compile, unsupported
 from fastrm.problems.tabular import assemble, compile_tables
-from fastrm.problems.terrain import Metric, Start
 from fastrm.worlds import GridMap, TableWorld
 
 
@@ -49,13 +47,7 @@ class AgendaProblem(CellProblem):
 
     @property
     def shortest(self) -> tuple[float, ...]:
-        """Length of a shortest tour.
-
-        Raises
-        ------
-        ConfigError
-            For more than 16 stages: there it is not known.
-        """
+        """Length of a shortest tour; ConfigError for more than 16 stages, where it is not known."""
         if math.isnan(self.known_shortest[0]):
             raise ConfigError(
                 f"no shortest path of an agenda of {self.columns} stages is known; problem.tour is a way of "
@@ -93,13 +85,7 @@ class AgendaProblem(CellProblem):
 
 
 def compile_agenda(
-    grid: GridMap | TableWorld,
-    machines: tuple[RewardMachine, ...],
-    profile: str | Profile = "clean",
-    metric: Metric = "manhattan",
-    slip: float = 0.0,
-    gamma: float = 0.9,
-    start: Start = None,
+    grid: GridMap | TableWorld, machines: tuple[RewardMachine, ...], *settings: Any, **named: Any
 ) -> AgendaProblem:
     """Compile an agenda without machine states, after a look at each of its stages as a task of its own."""
     machine = machines[0]
@@ -116,7 +102,7 @@ def compile_agenda(
     parts = tuple(
         RewardMachine.parse(text.format(target), f"{machine.source}, {target}") for target in machine.large.targets
     )
-    stages = compile_tables(grid, parts, profile, metric, slip, gamma, start)
+    stages = compile_tables(grid, parts, *settings, **named)
     if len(stages.starts) > 1:
         raise MachineError(f"{machine.source}: an agenda of more than 1024 machine states begins in one cell; give one")
     bare = assemble(stages.terrain, (), stages.profile, find_events(stages.terrain, ()), [])

@@ -42,6 +42,10 @@ class Problem(ABC):
     """How ambiguities of the literature are resolved."""
     slip = 0.0
     """Probability that a move goes sideways."""
+    longest_episode: ClassVar[int] = 2**62
+    """The largest episode limit that learners may be given."""
+    is_quickly_solved: ClassVar[bool] = False
+    """Whether exact answers about it exist and take about a second, so that thousands can be asked for."""
 
     @cached_property
     def states(self) -> tuple[tuple[int, str], ...]:
@@ -87,11 +91,6 @@ class Problem(ABC):
         """Return the learner settings that fit this problem in a run of `steps`, used where none are given."""
         return {}
 
-    @property
-    def longest_episode(self) -> int:
-        """The largest episode limit that learners may be given."""
-        return 2**62
-
     def borrow(self, lender: Callable[[], Problem]) -> None:
         """Take what does not depend on rewards, if it is costly, from a problem of the same world and task."""
         return
@@ -116,11 +115,6 @@ class Problem(ABC):
             "machines": [[machine.write(), machine.source] for machine in self.machines],
             "profile": asdict(self.profile),
         }
-
-    @property
-    def is_quickly_solved(self) -> bool:
-        """Whether exact answers about it exist and take about a second, so that thousands can be asked for."""
-        return False
 
     @property
     def layout(self) -> GridMap | None:

@@ -242,17 +242,12 @@ class TabularProblem(CellProblem):
     """int64 [n_e]: a move of every event, as s * n_a + a."""
     potential: Array | None = None
     """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
-    kind = "tabular"
+    kind, is_quickly_solved = "tabular", True
 
     @property
     def columns(self) -> int:
         """How many machine states there are."""
         return int(self.tables.n_u)
-
-    @property
-    def is_quickly_solved(self) -> bool:
-        """Whether exact answers about it take about a second: they do."""
-        return True
 
     @property
     def sizes(self) -> list[tuple[str, object]]:
@@ -299,22 +294,7 @@ class TabularProblem(CellProblem):
         return WrittenRewards(self)
 
     def step(self, s: int, u: int, a: int) -> Step:
-        """Make one move, by the rule of the world in plain Python.
-
-        Parameters
-        ----------
-        s : int
-            Number of the cell.
-        u : int
-            Column of the machine state.
-        a : int
-            Action: 0 up, 1 right, 2 down, 3 left.
-
-        Returns
-        -------
-        Step
-            Cell, state, event, reward, and whether the episode goes on.
-        """
+        """Make move `a` from cell number `s` in state column `u`, by the rule of the world in plain Python."""
         tables = self.tables
         e = int(tables.event[s, a])
         outcome = int(tables.outcome[e, u])

@@ -54,26 +54,26 @@ class Reached(NamedTuple):
     """Actions of a path with the fewest steps to a success."""
 
 
-def search_layers(problem: WaterProblem, machine: int) -> Reached:
+def search_layers(problem: WaterProblem, machine: int, only_paid: bool = False) -> Reached:
     """Search forward in layers of time until a success is found, and follow it back to the start.
 
-    Raises
-    ------
-    ConfigError
-        When the layers do not fit in the memory.
+    With `only_paid` it goes on until an end pays, and finds nothing else. Raises ConfigError when the layers do not fit
+    in the memory.
     """
     entry, delay = problem.entry(machine), problem.delay
     if entry.outcome != LIVE:
         succeeds = entry.outcome == SUCCESS
         return Reached(int(succeeds), int(_entry_pays(problem, machine)), (0,) if succeeds else ())
-    search = _Search(problem, entry.u)
+    search, pays = _Search(problem, entry.u), 0
     first = search.layer(0)
-    kept, pays = [first], 0
+    kept = [] if only_paid else [first]
     for t in range(WATER_LIMIT - delay):
         met = search.move_on(t)
         if met & water_search.PAYS and not pays:
             pays = t + 1 + delay
-        if met & water_search.SUCCEEDS:
+        if only_paid and pays:
+            break
+        if met & water_search.SUCCEEDS and not only_paid:
             target = np.array([-1, -1, problem.tables.n_u])
             actions = search.follow_back(kept, 0, target) if kept else search.path(first, 0, t + 1, target)
             return Reached(t + 1 + delay, pays, (*actions, *(0,) * delay))
@@ -82,20 +82,6 @@ def search_layers(problem: WaterProblem, machine: int) -> Reached:
         if kept:
             kept = [*kept, search.layer(t + 1)] if search.nbytes(0, t + 2) <= ROOM else []
     return Reached(0, pays, ())
-
-
-def search_paid(problem: WaterProblem, machine: int) -> int:
-    """Return the fewest steps to an end that pays more than 0, a success or not; 0 where there is none."""
-    entry, delay = problem.entry(machine), problem.delay
-    if entry.outcome != LIVE:
-        return int(_entry_pays(problem, machine))
-    search = _Search(problem, entry.u)
-    for t in range(WATER_LIMIT - delay):
-        if search.move_on(t) & water_search.PAYS:
-            return t + 1 + delay
-        if search.is_empty(t + 1):
-            break
-    return 0
 
 
 def _entry_pays(problem: WaterProblem, machine: int) -> bool:
@@ -123,31 +109,28 @@ class _Search:
         self.here, self.there = (np.zeros(shape, dtype=np.uint64) for _ in range(2))
         self.here[tuple(problem.physics.start)] = 1 << u
 
-    def size(self, t: int) -> tuple[int, int]:
-        """Return how many states of each axis can be reached by then."""
-        x, y = self.problem.axes
-        return int(x.within[t]), int(y.within[t])
-
     def nbytes(self, t0: int, t1: int) -> int:
         """Return the bytes of the layers of a stretch of time when they are kept."""
-        return sum(self.size(t)[0] * self.size(t)[1] for t in range(t0, t1)) * self.small.itemsize
+        return sum(math.prod(self.problem.within(t)) for t in range(t0, t1)) * self.small.itemsize
 
     def layer(self, t: int) -> Array:
         """Return a small copy of the layer after t moves, where the search stands."""
-        n_x, n_y = self.size(t)
+        n_x, n_y = self.problem.within(t)
         copy: Array = self.here[:n_x, :n_y].astype(self.small)
         return copy
 
     def is_empty(self, t: int) -> bool:
         """Whether nothing can be reached in the layer after t moves, where the search stands."""
-        n_x, n_y = self.size(t)
+        n_x, n_y = self.problem.within(t)
         return not self.here[:n_x, :n_y].any()
 
     def move_on(self, t: int) -> int:
         """Go on from the layer after t moves to the next; return which ends were met."""
-        problem, (n_x, n_y) = self.problem, self.size(t)
-        self.there[: self.size(t + 1)[0], : self.size(t + 1)[1]] = 0
-        met = water_search.spread(problem.physics, problem.tables, t, n_x, n_y, self.here, self.there, self.scratch)
+        problem, (n_x, n_y) = self.problem, self.problem.within(t + 1)
+        self.there[:n_x, :n_y] = 0
+        met = water_search.spread(
+            problem.physics, problem.tables, t, *problem.within(t), self.here, self.there, self.scratch
+        )
         self.here, self.there = self.there, self.here
         return int(met)
 
@@ -293,13 +276,7 @@ class WaterProblem(Problem):
 
     @property
     def shortest(self) -> tuple[int, ...]:
-        """Fewest steps that complete the task of each machine.
-
-        Raises
-        ------
-        MachineError
-            When none does within the limit.
-        """
+        """Fewest steps that complete the task of each machine; MachineError if none does within the limit."""
         for machine, found in zip(self.machines, self.reached, strict=True):
             if not found.succeeds:
                 raise MachineError(
@@ -311,15 +288,25 @@ class WaterProblem(Problem):
     def soonest_paid(self) -> tuple[int, ...]:
         """Fewest steps to an end that pays more than 0, which in profile ``icarte2022`` may be a fall; 0 for none."""
         return tuple(
-            found.pays or (search_paid(self, machine) if self._may_pay(machine) else 0)
+            found.pays or (search_layers(self, machine, only_paid=True).pays if self._may_pay(machine) else 0)
             for machine, found in enumerate(self._search() if "_lender" in self.__dict__ else self.reached)
         )
 
     def _may_pay(self, machine: int) -> bool:
         """Whether some end of a machine may pay more than 0, as far as its rewards tell."""
+        return self.most_paid(machine)[0] > 0
+
+    def most_paid(self, machine: int) -> tuple[float, float]:
+        """Return the most that an end of a machine, and any other move, can pay as far as its rewards tell, or 0."""
         chosen, farthest = self.machines[machine], self.world.side * 2.0**0.5
-        ends = [edge.reward for edge in chosen.edges if edge.target in chosen.terminals]
-        return any(reward_bounds(reward, farthest)[1] > 0 for reward in ends)
+        bounds = [(edge.target, reward_bounds(edge.reward, farthest)[1]) for edge in chosen.edges]
+        ends = [most for target, most in bounds if target in chosen.terminals]
+        return max([0.0, *ends]), max([0.0, *(most for target, most in bounds if target in chosen.states)])
+
+    def within(self, t: int) -> tuple[int, int]:
+        """Return how many states of each axis can be reached after t moves."""
+        x, y = self.axes
+        return int(x.within[t]), int(y.within[t])
 
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
@@ -468,15 +455,7 @@ def compile_water(
     gamma: float = 0.9,
     start: object = None,
 ) -> WaterProblem:
-    """Turn a water world and one machine, or several, into a problem; `fastrm.compile` calls it.
-
-    Raises
-    ------
-    MachineError
-        When a machine reads what the world does not have, or when a move opens two edges.
-    ConfigError
-        When the profile is neither ``clean`` nor ``icarte2022``, or with what only maps have.
-    """
+    """Turn a water world and one machine, or several, into a problem; see `fastrm.compile`."""
     if metric != "manhattan" or slip != 0.0:
         raise ConfigError("metric, slip: are for maps; on Water world distances are straight lines and no move slips")
     if start not in (None, ANYWHERE) or gamma != 0.9:

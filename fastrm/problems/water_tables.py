@@ -86,13 +86,7 @@ def move(position: float, velocity: float, side: float, radius: float) -> State:
 
 
 def survey_axis(position: float, velocity: float, side: float, radius: float, source: str) -> Axis:
-    """Find all states of an axis that can be reached from a start, or from there with the velocity of one push.
-
-    Raises
-    ------
-    MapError
-        When there are too many.
-    """
+    """Find all states of an axis that can be reached from a start, or from there with the velocity of one push."""
 
     def push(speed: float, direction: int) -> float:
         return max(-FASTEST, min(FASTEST, speed + PUSH * direction)) + 0.0
@@ -180,13 +174,7 @@ class Programs:
         self.code: list[list[Word]] = []
 
     def add(self, reward: Expression, at: str) -> int:
-        """Return the number of a reward.
-
-        Raises
-        ------
-        MachineError
-            When it divides by a distance, may not be finite, or is too deep.
-        """
+        """Return the number of a reward; MachineError if it divides by a distance, is not finite, or too deep."""
         if reward not in self.known:
             self.check(reward, at)
             words = list(self._words(reward, at))
@@ -291,13 +279,7 @@ class WaterEvents(EventTable):
 
 
 def find_water_events(machines: Sequence[RewardMachine], world: WaterWorld, delayed: bool) -> WaterEvents:
-    """Collect what machines read, and tabulate it.
-
-    Raises
-    ------
-    MachineError
-        When a machine reads what this world does not have, or compares what cannot be tabulated.
-    """
+    """Collect what machines read, and tabulate it; MachineError for what the world or the tables do not have."""
     compared: dict[Feature, set[float]] = {}
     read: dict[Feature, None] = {}
     for machine in machines:
