@@ -257,10 +257,7 @@ class Evaluator(ABC):
         """Allocate the tables of the machine."""
         shape = self.events.count, len(self.machine.states)
         return Part(
-            delta=np.empty(shape, np.int64),
-            outcome=np.full(shape, LIVE, np.uint8),
-            reward=np.zeros(shape),
-            ending=np.zeros(shape, np.int16),
+            np.empty(shape, np.int64), np.full(shape, LIVE, np.uint8), np.zeros(shape), np.zeros(shape, np.int16)
         )
 
     def edges_by_state(self) -> list[list[Edge]]:

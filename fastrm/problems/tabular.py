@@ -117,13 +117,6 @@ def potentials(machines: Sequence[RewardMachine], to_go: Sequence[Array], n_cols
     return phi
 
 
-def pay_potential(plain: Array, phi: Array, tables: Tables, example: Array, gamma: float, out: Array) -> None:
-    """Write rewards plus ``gamma Phi(s', u') - Phi(s, u)`` into `out`; events are moves between two cells."""
-    here, there = example // tables.next_s.shape[1], tables.next_s.ravel()[example]
-    out[...] = plain + (gamma * np.take_along_axis(phi[there], tables.delta.astype(np.int64), axis=1) - phi[here])
-    out[:, tables.n_u :] = 0.0
-
-
 class WrittenRewards:
     """What every event pays in every state, in rationals, potentials aside."""
 
@@ -304,10 +297,13 @@ class TabularProblem(CellProblem):
         """Return the problem with ``gamma Phi(s', u') - Phi(s, u)`` paid at this discount."""
         if self.potential is None or gamma == self.gamma:
             return self
-        reward = aligned_full(self.plain.shape)
-        pay_potential(self.plain, self.potential, self.tables, self.example, gamma, reward)
+        tables, phi, reward = self.tables, self.potential, aligned_full(self.plain.shape)
+        here, there = self.example // self.n_actions, tables.next_s.ravel()[self.example]  # events are pairs of cells
+        ahead = np.take_along_axis(phi[there], tables.delta.astype(np.int64), axis=1)
+        reward[...] = self.plain + (gamma * ahead - phi[here])
+        reward[:, tables.n_u :] = 0.0
         reward.flags.writeable = False
-        return self.changed(tables=self.tables._replace(reward=reward), gamma=gamma)
+        return self.changed(tables=tables._replace(reward=reward), gamma=gamma)
 
     @cached_property
     def shortest(self) -> tuple[float, ...]:

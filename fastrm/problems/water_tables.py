@@ -12,32 +12,16 @@ distances are written as short programs for a stack machine, with bounds on what
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.errors import MachineError, MapError, did_you_mean, place
-from fastrm.kernels.worlds.water import (
-    ADD,
-    CLOSER,
-    CONSTANT,
-    DISTANCE,
-    DISTANCE_BEFORE,
-    DIVIDE,
-    LARGEST,
-    LEAST,
-    MINUS_READ,
-    MULTIPLY,
-    NUMBER,
-    READ,
-    STACK,
-    SUBTRACT,
-    Machines,
-    WaterTables,
-)
+from fastrm.kernels.worlds import water as kernel
+from fastrm.kernels.worlds.water import Machines, WaterTables
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import (
     Binary,
@@ -92,28 +76,27 @@ def survey_axis(position: float, velocity: float, side: float, radius: float, so
         return max(-FASTEST, min(FASTEST, speed + PUSH * direction)) + 0.0
 
     number: dict[State, int] = {}
-    following: list[tuple[State, State, State]] = []
-    within: list[int] = []
-    for roots in ([(position, velocity)], [(position, push(velocity, k)) for k in (-1, 1)]):
-        frontier = [root for root in roots if root not in number]
-        while frontier:
+    following: list[list[State]] = []
+
+    def explore(frontier: Iterable[State]) -> Iterator[int]:
+        """Number all states that can be reached; yield how many there are after each move."""
+        while frontier := [state for state in dict.fromkeys(frontier) if state not in number]:
             for state in frontier:
-                number.setdefault(state, len(number))
-            found: dict[State, None] = {}
-            for x, speed in frontier:
-                one, two, three = (_plain(move(x, push(speed, direction), side, radius)) for direction in (-1, 0, 1))
-                following.append((one, two, three))
-                found |= dict.fromkeys(state for state in (one, two, three) if state not in number)
-            if roots[0] == (position, velocity) and len(roots) == 1:
-                within.append(len(number))
-            frontier = list(found)
+                number[state] = len(number)
+            rows = [[_plain(move(x, push(speed, k), side, radius)) for k in (-1, 0, 1)] for x, speed in frontier]
+            following.extend(rows)
             if len(number) > MAX_STATES - 4:
                 raise MapError(f"{source}: the agent can be in more than {MAX_STATES} states; take a smaller box")
-        within += [len(number)] * (WATER_LIMIT + 1 - len(within)) if len(roots) == 1 else []
+            yield len(number)
+            frontier = chain(*rows)
+
+    back, forth = ((position, push(velocity, k)) for k in (-1, 1))
+    within = list(explore([(position, velocity)]))
+    within = (within + within[-1:] * WATER_LIMIT)[: WATER_LIMIT + 1]
+    list(explore([back, forth]))  # their states come last, behind those of `within`
     table = np.array([[number[state] for state in row] for row in following], dtype=np.uint16)
-    back, forth = number[position, push(velocity, -1)], number[position, push(velocity, 1)]
-    at_start = (back, number[position, velocity], forth)
-    return Axis(np.array(list(number)), table, np.array(within[: WATER_LIMIT + 1], dtype=np.int64), at_start)
+    at_start = number[back], number[position, velocity], number[forth]
+    return Axis(np.array(list(number)), table, np.array(within, dtype=np.int64), at_start)
 
 
 def _plain(state: State) -> State:
@@ -160,7 +143,14 @@ def tabulate_physics(world: WaterWorld, delayed: bool) -> tuple[WaterTables, Axi
     return physics, axes[0], axes[1]
 
 
-_WORDS = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "min": LEAST, "max": LARGEST}
+_WORDS = {
+    "+": kernel.ADD,
+    "-": kernel.SUBTRACT,
+    "*": kernel.MULTIPLY,
+    "/": kernel.DIVIDE,
+    "min": kernel.LEAST,
+    "max": kernel.LARGEST,
+}
 
 Word = tuple[int, float]
 
@@ -180,9 +170,9 @@ class Programs:
             words = list(self._words(reward, at))
             height = top = 0
             for word, _ in words:
-                top += 1 if word in (NUMBER, READ) else -1
+                top += 1 if word in (kernel.NUMBER, kernel.READ) else -1
                 height = max(height, top)
-            if height > STACK:
+            if height > kernel.STACK:
                 raise MachineError(f"{at}the reward {write(reward)[:60]}... is too deep; write it more simply")
             self.known[reward] = len(self.code)
             self.code.append(words)
@@ -196,12 +186,12 @@ class Programs:
 
     def _words(self, node: Expression, at: str) -> list[Word]:
         if (value := constant(node)) is not None:
-            return [(NUMBER, value)]
+            return [(kernel.NUMBER, value)]
         match node:
             case Feature():
-                return [(READ, float(self.features.index(node)))]
+                return [(kernel.READ, float(self.features.index(node)))]
             case Unary("-", operand):
-                return [(NUMBER, 0.0), *self._words(operand, at), (SUBTRACT, 0.0)]
+                return [(kernel.NUMBER, 0.0), *self._words(operand, at), (kernel.SUBTRACT, 0.0)]
             case Binary(sign, left, right) if sign in _WORDS:
                 return [*self._words(left, at), *self._words(right, at), (_WORDS[sign], 0.0)]
             case Chain(sign, operands) if sign in _WORDS:
@@ -246,7 +236,7 @@ def reward_bounds(node: Expression, farthest: float, at: str = "") -> tuple[floa
 
 
 MAX_EVENTS = 1 << 16
-KINDS = {"d": DISTANCE, "d_before": DISTANCE_BEFORE, "closer": CLOSER}
+KINDS = {"d": kernel.DISTANCE, "d_before": kernel.DISTANCE_BEFORE, "closer": kernel.CLOSER}
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,7 +356,7 @@ class WaterEvaluator(Evaluator):
         super().__init__(machine, events, falls_off)
         shape = events.count, len(machine.states)
         self.programs = programs
-        self.words, self.reads = np.full(shape, CONSTANT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+        self.words, self.reads = np.full(shape, kernel.CONSTANT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
 
     def pay(self, part: Part, v: int, edge: Edge, where: Array) -> None:
         """Enter what an edge pays: a number, minus a feature, or a program."""
@@ -374,7 +364,7 @@ class WaterEvaluator(Evaluator):
         if value is not None:
             part.reward[where, v] = value + 0.0
         elif (minus := _minus_feature(edge.reward)) is not None:
-            self.words[where, v], self.reads[where, v] = MINUS_READ, self.events.features.index(minus)
+            self.words[where, v], self.reads[where, v] = kernel.MINUS_READ, self.events.features.index(minus)
             self.programs.check(edge.reward, self.at(edge))
         else:
             self.words[where, v] = self.programs.add(edge.reward, self.at(edge))

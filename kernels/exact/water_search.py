@@ -166,16 +166,6 @@ def _is_better(worth, end, best, best_end, late):
 
 
 @part
-def _try(physics, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads):
-    """Return where an action leads, and its event."""
-    x_next, y_next = pushed(physics, x, y, a)
-    for c in range(machines.seen.size if reads else 0):
-        scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
-    _, fresh = touched_anew(physics, t + 1, x_next, y_next, touching)
-    return x_next, y_next, event_of(machines, fresh, scratch)
-
-
-@part
 def _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends):
     """Return what a move is worth, when the path ends that goes on from it, its outcome and the next machine state."""
     outcome, u_next = np.int64(machines.outcome[e, u]), np.int64(machines.delta[e, u])
@@ -289,7 +279,10 @@ def best_move(physics, machines, t, state, gamma, later, x_place, y_place, dista
         scratch.before[c] = distance[x_place[x], y_place[y], c]
     best, best_end, chosen, how = -np.inf, np.int64(0), 0, np.int64(LIVE)
     for a in range(N_PUSHES):
-        x_next, y_next, e = _try(physics, machines, t, x, y, a, touching, later, x_place, y_place, scratch, reads)
+        x_next, y_next = pushed(physics, x, y, a)
+        for c in range(machines.seen.size if reads else 0):
+            scratch.after[c] = later.distance[x_place[x_next], y_place[y_next], c]
+        e = event_of(machines, touched_anew(physics, t + 1, x_next, y_next, touching)[1], scratch)
         worth, end, outcome, u_next = _worth(machines, t, e, u, x_next, y_next, gamma, later, scratch, ends)
         if _is_better(worth, end, best, best_end, False):
             best_end, chosen, how = end, a, outcome

@@ -263,22 +263,8 @@ def begin(physics, carried, starts, agents, mask, first_u):
 
 
 @jit
-def step(
-    physics,
-    machines,
-    carried,
-    starts,
-    limit,
-    actions,
-    first_u,
-    agents,
-    scratch,
-    reward,
-    terminated,
-    truncated,
-    event,
-    label,
-):
+def step(physics, machines, carried, starts, limit, actions, first_u, agents, scratch, reward, terminated, truncated,
+         event, label):  # fmt: skip
     """Move every environment; one whose episode is over begins another instead, whatever its action.
 
     `reward`, `terminated`, `truncated`, `event` (-1 at a beginning) and `label`, a bit per colour, are overwritten.
