@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,13 @@ def aligned_full(shape: tuple[int, ...], value: float = 0.0) -> Array:
     table = raw[skip : skip + size].reshape(shape)
     table[...] = value
     return table
+
+
+def freeze(parts: Iterable[object]) -> None:
+    """Make the arrays among some parts of a table read-only."""
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            part.flags.writeable = False
 
 
 def read_only(array: Array) -> Array:

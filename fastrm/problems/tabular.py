@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastrm.arrays import Array, aligned_full
+from fastrm.arrays import Array, aligned_full, freeze
 from fastrm.checks import check_number
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, MachineError, shown
@@ -109,12 +109,9 @@ def steps_to_go(steps: Array, machines: Sequence[RewardMachine]) -> list[Array]:
 
 def potentials(machines: Sequence[RewardMachine], to_go: Sequence[Array], n_cols: int) -> Array:
     """Return Phi = -c times the steps to go of every cell and state, float64 [n_s, n_cols]; 0 at every end."""
-    phi, first = np.zeros((len(to_go[0]), n_cols)), 0
-    for machine, steps in zip(machines, to_go, strict=True):
-        n = len(machine.states)
-        phi[:, first : first + n] = -(machine.potential * steps[:, :n]) + 0.0
-        first += n
-    return phi
+    parts = [0.0 - m.potential * steps[:, : len(m.states)] for m, steps in zip(machines, to_go, strict=True)]
+    phi = np.hstack(parts)
+    return np.pad(phi, ((0, 0), (0, n_cols - phi.shape[1])))
 
 
 class WrittenRewards:
@@ -508,9 +505,7 @@ def assemble(
         n_u=n_u,
         n_quiet=int(whole.quiet.sum()),
     )
-    for array in (*tables, ending):
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
+    freeze((*tables, ending))
     problem = TabularProblem(terrain, machines, profile, tables, ending, tables.reward, events.example[order])
     for machine, u in zip(machines, whole.first_u, strict=True):
         far = np.flatnonzero(problem.steps_to_go[terrain.starts, u] >= FAR)

@@ -18,7 +18,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from fastrm.arrays import Array
+from fastrm.arrays import Array, freeze
 from fastrm.errors import MachineError, MapError, did_you_mean, place
 from fastrm.kernels.worlds import water as kernel
 from fastrm.kernels.worlds.water import Machines, WaterTables
@@ -137,9 +137,7 @@ def tabulate_physics(world: WaterWorld, delayed: bool) -> tuple[WaterTables, Axi
         balls=track, colour=colour, colours=colours, reach=touch * touch, touch=touch, delayed=delayed,
         start=np.array([axes[0].carried[1], axes[1].carried[1]]),
     )  # fmt: skip
-    for array in physics:
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
+    freeze(physics)
     return physics, axes[0], axes[1]
 
 
@@ -395,9 +393,7 @@ def tabulate_machines(machines: Sequence[RewardMachine], events: WaterEvents, fa
         first_u=np.array(whole.first_u, dtype=np.int64), feature=np.array(rows, dtype=np.int64).reshape(-1, 3),
         bounds=bounds, first=first, word=word, number=number, seen=seen, n_u=n_u,
     )  # fmt: skip
-    for array in tables:
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
+    freeze(tables)
     return tables
 
 

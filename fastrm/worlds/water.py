@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -72,25 +72,14 @@ class WaterWorld:
     """Side of the box."""
     radius: float = RADIUS
     """Radius of the agent and of every ball."""
-    name: str = "water"
+    name: str = field(default="water", compare=False)
     """What the world is called in a file."""
-    source: str = "<water>"
+    source: str = field(default="<water>", compare=False)
     """Where it came from, for messages."""
 
     def __post_init__(self) -> None:
         for fault in self._faults():
             raise MapError(f"{self.source}: {fault}")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, WaterWorld) and self.content == other.content
-
-    def __hash__(self) -> int:
-        return hash(self.content)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        """All that tells worlds apart: where things are and how they move, not where that was read."""
-        return self.agent, self.balls, self.velocity, self.side, self.radius
 
     def _faults(self) -> Iterator[str]:
         """Yield what is wrong with the world."""
@@ -233,9 +222,8 @@ def _is_point(value: object) -> bool:
 
 def _pair(value: Any) -> Any:
     """Return a pair of floats; what is none is left for the check."""
-    if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
-        return float(value[0]), float(value[1])
-    return value
+    pair = tuple(value) if isinstance(value, list) else value
+    return tuple(map(float, pair)) if _is_point(pair) else value
 
 
 def _read_worlds(text: str, source: str) -> dict[str, Any]:
