@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_number, check_truth, check_whole
+from fastrm.checks import check_choice, check_known, check_number, check_truth, check_whole
 from fastrm.errors import ConfigError, shown
 from fastrm.schedules import check_rate
 
@@ -222,3 +222,77 @@ def _check_tick(tick: object) -> None:
         check_whole("tick", tick, 1, 2**62)
     elif tick != "log":
         raise ConfigError(f"tick={shown(tick)}: must be a whole number of steps, or 'log'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureConfig:
+    """How learning curves are drawn; what is None is chosen by the figure.
+
+    These are keywords of `fastrm.plots.learning_curves`, options of ``plot`` and keys of the table ``[figure]``.
+
+    Raises
+    ------
+    ConfigError
+        When a value has the wrong type or is out of range.
+
+    Examples
+    --------
+    >>> FigureConfig(xscale="lin")
+    Traceback (most recent call last):
+    fastrm.errors.ConfigError: xscale='lin': must be one of log, linear (did you mean linear?)
+    """
+
+    methods: tuple[str, ...] | None = None
+    """Methods to draw, in this order; all by default."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What methods are called, such as ``{crm-num = "CRM"}``."""
+    colours: Mapping[str, Any] = field(default_factory=dict)
+    """Colours of methods, such as ``{crm-num = "tab:red"}``: any that matplotlib knows."""
+    xscale: Literal["log", "linear"] | None = None
+    """Axis of steps. A linear one ends, row by row, soon after the last median has settled."""
+    title: str | None = None
+    """Written above the panels."""
+    xlabel: str | None = None
+    """Written below the panels. On a linear axis numbers then say ``20k`` for 20 000 steps."""
+    ylabel: str | None = None
+    """Written beside the panels."""
+    legend: bool | None = None
+    """Put names into a legend, in the order of methods, and not at the ends of curves."""
+    bands: bool | None = None
+    """Shade the 25-75 % of the runs; by default where a panel has at most three methods."""
+    width: float | None = None
+    """Inches of the figure; where setups do not fit beside each other they go on below."""
+
+    def __post_init__(self) -> None:
+        if self.methods is not None:
+            if not isinstance(self.methods, list | tuple) or not self.methods:
+                raise ConfigError(f"methods={shown(self.methods)}: must be a list of methods, such as ['crm-num']")
+            object.__setattr__(self, "methods", tuple(self.methods))
+        for name in ("names", "colours"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ConfigError(f"{name}={shown(getattr(self, name))}: must be a table by method")
+        if self.xscale is not None:
+            check_choice("xscale", self.xscale, ("log", "linear"))
+        texts = {name: getattr(self, name) for name in ("title", "xlabel", "ylabel")}
+        given = {name: text for name, text in texts.items() if text is not None}
+        for name, text in (given | {f"names[{shown(key)}]": text for key, text in self.names.items()}).items():
+            if not isinstance(text, str):
+                raise ConfigError(f"{name}={shown(text)}: must be a text")
+        for name in ("legend", "bands"):
+            if getattr(self, name) is not None:
+                check_truth(name, getattr(self, name))
+        if self.width is not None:
+            check_number("width", self.width, 2, 40)
+
+    @classmethod
+    def read(cls, table: object, methods: Iterable[str]) -> Self:
+        """Read a table of settings; raise ConfigError for unknown ones, and for methods that are not among these."""
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"figure={shown(table)}: must be a table of settings, such as {{xscale = 'linear'}}")
+        for name in table:
+            check_known(name, cls.__dataclass_fields__)
+        figure, known = cls(**table), tuple(methods)
+        for key in ("methods", "names", "colours"):
+            for method in getattr(figure, key) or ():
+                check_choice(key, method, known)
+        return figure

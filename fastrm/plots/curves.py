@@ -11,19 +11,19 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_truth
-from fastrm.errors import ConfigError, printable
+from fastrm.config import FigureConfig
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.experiments import method_of
 from fastrm.plots.palette import CEILING, PARITY_COLOURS, PUBLISHED_LOOKS, RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
-    check_width,
     finish_figure,
     legend_columns,
     line,
@@ -97,50 +97,91 @@ BARS, ASCII_BARS, WIDTH = " ▁▂▃▄▅▆▇█", " .:-=+*%#", 60
 
 
 def learning_curves(
-    results: Results, title: str = "", *, width: float | None = None, bands: bool | None = None, scale: str = "log"
+    results: Results,
+    title: str | None = None,
+    *,
+    ax: Axes | None = None,
+    methods: Sequence[str] | None = None,
+    names: Mapping[str, str] | None = None,
+    colours: Mapping[str, Any] | None = None,
+    xscale: Literal["log", "linear"] | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    legend: bool | None = None,
+    bands: bool | None = None,
+    width: float | None = None,
 ) -> Figure:
     """Draw the median of the score: a row per task and swept setting, a column per setup, a line per method.
 
     A dashed line shows the ceiling, the median over the runs of a panel, where the file has it. Steps begin where some
-    run has finished an episode.
+    run has finished an episode. Lines have the names of methods as labels, for ``ax.get_legend_handles_labels()``.
+    What is not given here is as the table ``[figure]`` of the experiment says, if it has one.
 
     Parameters
     ----------
     results : Results
         Runs of an experiment.
-    title : str
+    title : str, optional
         Written above the panels.
-    width : float, optional
-        Inches of the figure; where setups do not fit beside each other they go on below. By default as wide as its
-        panels need.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw into, for runs of one setup, task and value of every swept setting. They keep their size and style,
+        and names are left to ``ax.legend()``, or to `legend`.
+    methods : list of str, optional
+        Methods to draw, in this order. By default all, in the order of the experiment.
+    names : dict, optional
+        What methods are called, by method.
+    colours : dict, optional
+        Colours of methods, by method: any that matplotlib knows.
+    xscale : {"log", "linear"}, optional
+        Axis of steps. A linear one ends, row by row, soon after the last median has settled. By default log.
+    xlabel, ylabel : str, optional
+        Texts of the axes. A linear axis with a text of yours has numbers such as ``20k``, else it is in thousands.
+    legend : bool, optional
+        Whether names are in a legend, in the order of `methods`, and not at the ends of curves where they fit there.
     bands : bool, optional
         Whether to shade the 25-75 % of the runs; by default where a panel has at most three methods.
-    scale : str
-        Of the steps, ``log`` or ``linear``. A linear axis ends, row by row, soon after the last median has settled.
+    width : float, optional
+        Inches of a new figure; where setups do not fit beside each other they go on below. By default as wide as its
+        panels need.
+
+    Returns
+    -------
+    Figure
+        A new figure, or the one that `ax` is in.
 
     Raises
     ------
     ConfigError
-        When matplotlib is missing or there is nothing to draw.
+        When matplotlib is missing, a method or a setting is unknown, or there is nothing to draw.
     """
-    check_width(width, 2)
-    check_choice("scale", scale, ("log", "linear"))
+    look = look_of(
+        results, title=title, methods=methods, names=names, colours=colours, xscale=xscale, xlabel=xlabel,
+        ylabel=ylabel, legend=legend, bands=bands, width=width,
+    )  # fmt: skip
+    results = select_methods(results, look)
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
     groups = groups_of(results)
-    setups, tasks, labels = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
-    steps, score, shaded = results["step"], results["score"], shows_bands(results, bands)
-    with style():
-        looks, ceilings = looks_of([method_of(label) for label in labels]), ceilings_of(results, groups)
-        names = {label: name_of(label) for label in labels} | ({"": "ceiling"} if ceilings else {})
+    setups, tasks, found = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
+    labels, steps, score, shaded = in_order(found, look), results["step"], results["score"], shows_bands(results, look)
+    if ax is not None:
+        _check_axes(ax, results, len(setups) * len(tasks))
+    with style() if ax is None else nullcontext():
+        looks, ceilings = looks_of([method_of(label) for label in labels], look.colours), ceilings_of(results, groups)
+        called = {label: name_of(label, look) for label in labels} | ({"": "ceiling"} if ceilings else {})
         top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
-        layout = Layout.of(len(setups), list(names.values()), width)
-        figure, axes = layout.panels(len(tasks), len(setups), title, scale)
+        if ax is None:
+            layout = Layout.of(len(setups), list(called.values()), look)
+            figure, axes = layout.panels(len(tasks), len(setups), look)
+        else:
+            figure, axes = cast("Figure", ax.figure), [[ax]]
+            layout = Layout(1, ax.bbox.width / figure.dpi, 0.0, 1, 0)
+            layout.name_axes(ax, look)
         begin = int(steps[np.isfinite(score[np.concatenate(list(groups.values()))]).any(axis=0).argmax()])
         bands_of = {key: band(score[rows]) for key, rows in groups.items()}
         for row, task in enumerate(tasks):
             medians = [middle for key, (_, middle, _) in bands_of.items() if key[1] == task]
-            shown = steps[steps >= begin] if scale == "log" else steps[: _settled_ticks(medians)]
+            seen = steps[: _settled_ticks(medians)] if look.xscale == "linear" else steps[steps >= begin]
             for column, setup in enumerate(setups):
                 axis = axes[row][column]
                 ends = {}
@@ -148,26 +189,56 @@ def learning_curves(
                     low, middle, high = bands_of[setup, task, label]
                     if shaded:
                         axis.fill_between(steps, low, high, color=looks[label]["color"], alpha=0.14, linewidth=0)
-                    axis.plot(steps, middle, **looks[label])
+                    axis.plot(steps, middle, label=called[label], **looks[label])
                     ends[label] = (round(float(middle[-1]), 2), float(middle.mean()))
                 if (setup, task) in ceilings:
                     axis.axhline(ceilings[setup, task], **CEILING)
                     ends[""] = (ceilings[setup, task], 0.0)
-                _finish_panel(axis, shown, top, f"{setup}, task {task}", layout.panel, scale)
+                about = f"{setup}, task {task}" if ax is None or look.title is None else look.title
+                _finish_panel(axis, seen, top, about, layout.panel, look)
                 if layout.room:
                     heights = {label: end[0] for label, end in sorted(ends.items(), key=lambda item: item[1])}
-                    _name_ends(figure, axis, heights, names, {**looks, "": CEILING})
-        handles = [line(label=names[label], **looks[label]) for label in labels]
-        handles += [line(label="ceiling", **CEILING)] * bool(ceilings)
-        finish_figure(figure, [] if layout.room else handles, layout.legend_columns, title)
+                    _name_ends(figure, axis, heights, called, {**looks, "": CEILING})
+        handles = [line(label=name, **looks.get(label, CEILING)) for label, name in called.items()]
+        if ax is None:
+            finish_figure(figure, [] if layout.room else handles, layout.legend_columns, look.title or "")
+        elif look.legend:
+            ax.legend(handles=handles)
     return figure
 
 
-def shows_bands(results: Results, bands: bool | None = None) -> bool:
+def look_of(results: Results, **given: Any) -> FigureConfig:
+    """Return how to draw curves: as given, where that is not None, else as the experiment says."""
+    known = results.plan.values("label")
+    stored = FigureConfig.read(results.plan.experiment.get("figure", {}), known)
+    return FigureConfig.read(vars(stored) | {key: value for key, value in given.items() if value is not None}, known)
+
+
+def select_methods(results: Results, look: FigureConfig) -> Results:
+    """Return the runs of the methods that a figure shows; those without runs are passed over."""
+    present = results["method"].tolist()
+    return results.select(method=in_order(present, look) or look.methods) if look.methods else results
+
+
+def in_order(labels: Sequence[str], look: FigureConfig) -> list[str]:
+    """Return labels in the order of a figure, without those that it leaves out."""
+    return [label for label in look.methods or labels if label in labels]
+
+
+def _check_axes(ax: object, results: Results, panels: int) -> None:
+    """Raise ConfigError unless these are axes of matplotlib, and for more than one panel."""
+    if not hasattr(ax, "get_legend_handles_labels"):
+        raise ConfigError(f"ax={shown(ax)}: must be axes of matplotlib, such as those of plt.subplots()")
+    if panels > 1:
+        several = {name: np.unique(results[name]).tolist() for name in ("setup", "task", *results.swept)}
+        one = ", ".join(f"{name}={shown(values[0])}" for name, values in several.items() if len(values) > 1)
+        raise ConfigError(f"ax: takes one panel, and these runs make {panels}; draw one, as of results.select({one})")
+
+
+def shows_bands(results: Results, look: FigureConfig) -> bool:
     """Return whether curves get bands: as asked for, else where no panel has many methods."""
-    if bands is not None:
-        check_truth("bands", bands)
-        return bands
+    if look.bands is not None:
+        return look.bands
     return max(Counter(key[:2] for key in groups_of(results)).values(), default=0) <= MOST_BANDS
 
 
@@ -182,8 +253,10 @@ def _settled_ticks(medians: Iterable[Array]) -> int:
     return math.ceil(1.25 * (2 + int(np.flatnonzero(is_away).max(initial=0))))
 
 
-def name_of(label: str) -> str:
-    """Return a method's name in words."""
+def name_of(label: str, look: FigureConfig | None = None) -> str:
+    """Return a method's name in words, or what a figure calls it."""
+    if look is not None and label in look.names:
+        return printable(look.names[label])
     method = method_of(label)
     kind = {"boolean": "Boolean", "numeric-boolean": "numeric-Boolean"}.get(method.kind or "", method.kind)
     start = "" if method.optimism is None else f" @{method.optimism:g}"
@@ -204,56 +277,63 @@ class Layout(NamedTuple):
     legend_rows: int
 
     @classmethod
-    def of(cls, setups: int, names: Sequence[str], width: float | None) -> Layout:
+    def of(cls, setups: int, names: Sequence[str], look: FigureConfig) -> Layout:
         """Find room for a column per setup, or for as many as fit, and for names where they fit."""
-        natural = 4.2 if setups == 1 else 2.9
+        natural, width = 4.2 if setups == 1 else 2.9, look.width
         total = width or LEFT + RIGHT + setups * natural + (setups - 1) * ACROSS
         inner = total - LEFT - RIGHT + ACROSS
         columns = max(1, min(setups, int(inner / (NARROWEST + ACROSS))))
         room = LEADER + SAMPLE + 0.1 + max(text_width(name, LABEL_SIZE) for name in names)
         widest = inner if width else max(inner, COLUMN_WIDTHS[2] - LEFT - RIGHT + ACROSS)
         labelled = widest / columns - ACROSS - room
-        if labelled >= NARROWEST_LABELLED and len(names) * LABEL_GAP <= HEIGHT:
+        if labelled >= NARROWEST_LABELLED and len(names) * LABEL_GAP <= HEIGHT and not look.legend:
             return cls(columns, labelled if width else min(natural, labelled), room, 1, 0)
         beside = legend_columns(names, total)
         return cls(columns, inner / columns - ACROSS, 0.0, beside, math.ceil(len(names) / beside))
 
-    def panels(self, tasks: int, setups: int, title: str, scale: str) -> tuple[Figure, list[list[Axes]]]:
+    def panels(self, tasks: int, setups: int, look: FigureConfig) -> tuple[Figure, list[list[Axes]]]:
         """Make a figure; return it and the panel of every task and setup. Setups that do not fit go on below."""
         lines = math.ceil(setups / self.columns)
         width = LEFT + RIGHT + self.columns * (self.panel + self.room + ACROSS) - ACROSS
         figure, grid = panels(
             tasks * lines, self.columns, (self.panel, HEIGHT), bottom=0.5 + 0.17 * self.legend_rows,
-            down=0.44 if scale == "linear" else 0.3, across=ACROSS + self.room, right=RIGHT + self.room,
-            top=0.45 + 0.14 * (len(wrapped(title, width)) - 1),
+            down=0.44 if look.xscale == "linear" else 0.3, across=ACROSS + self.room, right=RIGHT + self.room,
+            top=0.45 + 0.14 * (len(wrapped(look.title or "", width)) - 1),
         )  # fmt: skip
         found = [[grid[t * lines + s // self.columns][s % self.columns] for s in range(setups)] for t in range(tasks)]
         used = {axis for row in found for axis in row}
         for row, column in np.ndindex(grid.shape):
             axis, below = grid[row][column], grid[row + 1 :, column]
             is_last = not any(other in used for other in below)
-            axis.tick_params(labelbottom=is_last or scale == "linear", labelleft=column == 0)
-            unit = "thousands" if scale == "linear" else "logarithmic" if self.panel > 1.7 else ""
-            axis.set_xlabel(f"training steps{f' ({unit})' * bool(unit)}" if is_last else "")
-            axis.set_ylabel("score (1 = unit)" if column == 0 else "")
+            axis.tick_params(labelbottom=is_last or look.xscale == "linear", labelleft=column == 0)
+            self.name_axes(axis, look, is_last, column == 0)
             if axis not in used:
                 axis.remove()
         return figure, found
 
+    def name_axes(self, axis: Axes, look: FigureConfig, is_last: bool = True, is_first: bool = True) -> None:
+        """Write what the axes of a panel are, steps below the last of a column and scores beside the first of a row."""
+        unit = "thousands" if look.xscale == "linear" else "logarithmic" if self.panel > 1.7 else ""
+        steps = f"training steps{f' ({unit})' * bool(unit)}" if look.xlabel is None else printable(look.xlabel)
+        score = "score (1 = unit)" if look.ylabel is None else printable(look.ylabel)
+        axis.set_xlabel(steps if is_last else "", parse_math=False)
+        axis.set_ylabel(score if is_first else "", parse_math=False)
 
-def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float, scale: str) -> None:
+
+def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float, look: FigureConfig) -> None:
     """Set scales and title of a panel that shows these steps; a title that is too long gets smaller type."""
     set_panel_title(axis, title, width + 0.8 * ACROSS)
     axis.axhline(1.0, **RULE)
-    axis.set_xscale(scale)
+    axis.set_xscale(look.xscale or "log")
     first, last = int(steps[0]), int(steps[-1]) * (1.02 if len(steps) > 1 else 10)
-    axis.set_xlim(0 if scale == "linear" else first, last)
-    if scale == "linear":
-        axis.xaxis.set_major_formatter(lambda step, _: f"{step / 1e3:g}")
+    axis.set_xlim(0 if look.xscale == "linear" else first, last)
+    if look.xscale == "linear":
+        unit = "k" if look.xlabel is not None else ""
+        axis.xaxis.set_major_formatter(lambda step, _: f"{step / 1e3:g}{unit if step else ''}")
     elif last < 12 * first:  # hardly more than a decade, in which powers of ten are too few and all digits too many
         marks = [digit * 10**power for power in range(17) for digit in (1, 2, 5)]
-        shown = [mark for mark in marks if first <= mark <= last] or [first, int(steps[-1])]
-        axis.set_xticks(shown, [f"{mark:,}".replace(",", " ") for mark in shown])
+        seen = [mark for mark in marks if first <= mark <= last] or [first, int(steps[-1])]
+        axis.set_xticks(seen, [f"{mark:,}".replace(",", " ") for mark in seen])
         axis.set_xticks([], minor=True)
     axis.set_ylim(0, top)
     axis.set_yticks(np.arange(0, 1.01, 0.25))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from fastrm.config import FigureConfig
 from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
-from fastrm.plots.curves import has_curves, learning_curves, shows_bands, value_text
+from fastrm.plots.curves import has_curves, learning_curves, look_of, select_methods, shows_bands, value_text
 from fastrm.plots.map_views import draw_maps
 from fastrm.plots.sweeps import optimism_sweep, short_names, start_points, sweep_figure, sweep_points
 from fastrm.results import Results
@@ -26,18 +28,19 @@ PAPER_SETUPS = ["1a1b1c", "2a2b2c"]
 """Columns of the paper's figure."""
 
 
-def figures_of(
-    results: Results, *, width: float | None = None, bands: bool | None = None
-) -> Iterator[tuple[str, Figure]]:
+def figures_of(results: Results, **options: Any) -> Iterator[tuple[str, Figure]]:
     """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves.
 
     Where the file has the paper's setups, ``paper`` is one map of each in the form of the paper's figure: with bands,
-    and steps on a linear axis. Width and bands are those of `learning_curves`; they do not concern the maps.
+    and steps on a linear axis. Options are those of `learning_curves`, except `ax`; they do not concern the maps.
     """
+    look = look_of(results, **options)
+    results = select_methods(results, look)
 
-    def curves(drawn: Results, about: str, bands: bool | None = bands, scale: str = "log") -> Figure:
-        title = f"{about}: median{' and 25-75 %' * shows_bands(drawn, bands)}"
-        return learning_curves(drawn, title, width=width, bands=bands, scale=scale)
+    def curves(drawn: Results, about: str, **usual: Any) -> Figure:
+        own = replace(look, **{name: value for name, value in usual.items() if getattr(look, name) is None})
+        title = f"{about}: median{' and 25-75 %' * shows_bands(drawn, own)}" if look.title is None else look.title
+        return learning_curves(drawn, **vars(replace(own, title=title)))
 
     plan, present = results.plan, set(results["setup"][results["error"] == ""].tolist())
     by_setup: dict[str, list[str]] = {}
@@ -48,24 +51,24 @@ def figures_of(
     part = "" if results.complete else f", {results.runs} of {plan.count} runs"
     about = f"{plan.seeds} run{'s' if plan.seeds > 1 else ''} each{part}"
     if not present:
-        yield "all-maps", learning_curves(results, width=width)
+        yield "all-maps", learning_curves(results, **vars(look))
     if results.swept and present:
-        yield from _sweep_figures(results, width)
+        yield from _sweep_figures(results, look)
         for name, drawn in _by_settings(results, list(by_setup)):
             many = max(map(len, by_setup.values()))
             yield name, curves(drawn, f"{many} map{'s' * (many > 1)} per setup, {about}")
         generated, by_setup = [], {}
     by_start: dict[float | None, list[str]] = {}
-    for label in dict.fromkeys(results["label"].tolist()):
+    for label in dict.fromkeys(results["method"].tolist()):
         by_start.setdefault(method_of(label).optimism, []).append(label)
     if len(by_start) > 1 and not (results.swept or plan.warm_start):
         many = max((len(names) for names in by_setup.values()), default=0)
         title = "all tasks; shares: mean and 95 % interval over maps; steps: median and 25-75 %"
-        yield "starts", optimism_sweep(list(start_points(results)), title, width=width)
+        yield "starts", optimism_sweep(list(start_points(results)), title, width=look.width)
         for start, labels in by_start.items():  # methods that differ in their start alone look alike
             name = "q_init" if start is None else f"{start:g}"
             values = "q_init as set" if start is None else f"values start at {start:g} of the true range"
-            if has_curves(drawn := results.select(label=labels)):
+            if has_curves(drawn := results.select(method=labels)):
                 yield f"curves-{name}", curves(drawn, f"{values}, {many} maps per setup, {about}")
         generated, by_setup = [], {}
     for k in range(0, len(generated), MAX_SETUPS):
@@ -77,7 +80,7 @@ def figures_of(
             yield f"one-map{more}", curves(first, f"map 0 of each setup, {about}")
             if set(PAPER_SETUPS) <= set(first["setup"].tolist()):
                 paper = first.select(setup=PAPER_SETUPS)
-                yield "paper", curves(paper, f"map 0 of each setup, {about}", bands is not False, "linear")
+                yield "paper", curves(paper, f"map 0 of each setup, {about}", bands=True, xscale="linear")
     for setup in [setup for setup in by_setup if setup not in generated]:
         yield f"map-{setup}", curves(results.select(setup=setup), f"map {setup}, {about}")
     short = short_names(setup for setup, _, _ in plan.grids)
@@ -90,7 +93,7 @@ def figures_of(
         yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
 
 
-def _sweep_figures(results: Results, width: float | None) -> Iterator[tuple[str, Figure]]:
+def _sweep_figures(results: Results, look: FigureConfig) -> Iterator[tuple[str, Figure]]:
     """Draw outcomes over every swept setting; more panels than fit get further figures."""
     for setting in results.swept:
         points = list(sweep_points(results, setting))
@@ -99,7 +102,7 @@ def _sweep_figures(results: Results, width: float | None) -> Iterator[tuple[str,
         for k in range(0, len(places), MAX_SETUPS):
             shown = [point for point in points if (point.setup, point.task) in places[k : k + MAX_SETUPS]]
             title = f"median of runs and its 95 % interval over {over}"
-            yield f"sweep-{setting}{_part(k // MAX_SETUPS)}", sweep_figure(shown, setting, title, width=width)
+            yield f"sweep-{setting}{_part(k // MAX_SETUPS)}", sweep_figure(shown, setting, title, look)
 
 
 def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str, Results]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastrm.checks import check_number, check_whole
-from fastrm.errors import ConfigError, MissingExtra, printable
+from fastrm.errors import ConfigError, MissingExtra, printable, shown
 from fastrm.experiments import Method
 from fastrm.learners import registry
 from fastrm.plots.palette import (
@@ -199,8 +199,8 @@ def save(figure: Figure, path: Path, dpi: int | None = None) -> None:
             raise ConfigError(f"{path}: cannot be written: {problem.strerror or problem}") from None
 
 
-def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
-    """Return the looks of the lines of methods in one figure, by label.
+def looks_of(methods: Sequence[Method], colours: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the looks of the lines of methods in one figure, by label; some may have colours of their own.
 
     A kind of machine is a colour, a learner a line and a marker; hollow markers mean reward shaping. In a figure of one
     kind a learner is also a colour, and in one of a single learner kinds are also lines and markers. Methods that
@@ -208,10 +208,12 @@ def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
     """
     kinds, algos = (list(dict.fromkeys(names)) for names in zip(*((m.kind, m.algo) for m in methods), strict=True))
     looks: dict[str, dict[str, Any]] = {}
+    own = {label: _hex_colour(label, colour) for label, colour in (colours or {}).items()}
     for method in methods:
         kind = method.kind or "file"
         by_learner = len(kinds) == 1 < len(algos)
         colour = LEARNER_COLOURS.get(method.algo, OTHER_LEARNER) if by_learner else KIND_COLOURS[kind]
+        colour = own.get(method.label, colour)
         look = {"color": colour, "markerfacecolor": "white" if method.shaping else colour}
         if len(algos) > 1 or len(kinds) == 1:
             line, marker = _learner_line(method.algo), LEARNER_MARKERS.get(method.algo, MARKERS[3])
@@ -228,6 +230,16 @@ def looks_of(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
         label: look | every | {"markevery": (0.02 + 0.18 * k / len(looks), 0.18)}  # no marker hides another
         for k, (label, look) in enumerate(looks.items())
     }
+
+
+def _hex_colour(label: str, colour: Any) -> str:
+    """Return a colour in the form that all backends take; raise ConfigError for one that matplotlib does not know."""
+    from matplotlib.colors import to_hex
+
+    try:
+        return to_hex(colour, keep_alpha=True)
+    except (TypeError, ValueError):
+        raise ConfigError(f"colours[{label!r}]={shown(colour)}: no such colour; write such as 'tab:red'") from None
 
 
 def _learner_line(algo: str) -> Any:

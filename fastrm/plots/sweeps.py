@@ -19,14 +19,14 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
+from fastrm.config import FigureConfig
 from fastrm.errors import ConfigError, printable
 from fastrm.experiments import method_of
-from fastrm.plots.curves import name_of, value_text, with_settings
+from fastrm.plots.curves import in_order, name_of, value_text, with_settings
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS, PATH_COLOUR, RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
-    check_width,
     finish_figure,
     legend_columns,
     line,
@@ -204,33 +204,33 @@ class _Panels(NamedTuple):
 
 
 def _draw_rows(
-    columns: int, lines: Sequence[_Line], title: str, width: float | None, *, each: float, across: float,
+    columns: int, lines: Sequence[_Line], title: str, look: FigureConfig, *, each: float, across: float,
     headroom: float, joined: bool = True, below: float = 0.0,
 ) -> _Panels:  # fmt: skip
     """Draw an outcome above and steps to 90 % below: lines with bands, or points with bars where not `joined`.
 
     A panel is `each` inches wide by default, `across` from the next, with room for names of values `below` it.
     """
-    labels = list(dict.fromkeys(line.label for line in lines))
+    names = {label: name_of(label, look) for label in in_order(list(dict.fromkeys(one.label for one in lines)), look)}
     finite = [step for line in lines for ends in line.steps for step in ends if math.isfinite(step)] or [1e4]
-    looks, left, never = looks_of([method_of(label) for label in labels]), LEFT + 0.1, 3 * max(finite)
+    looks, left, never = looks_of([method_of(one) for one in names], look.colours), LEFT + 0.1, 3 * max(finite)
     plain: dict[str, Any] = {} if joined else {"linestyle": "none"}
-    total = width or left + RIGHT + columns * (each + across) - across
-    beside = legend_columns([name_of(label) for label in labels], total)
+    total = look.width or left + RIGHT + columns * (each + across) - across
+    beside = legend_columns(list(names.values()), total)
     size = max(0.5, (total - left - RIGHT + across) / columns - across), 1.6
     figure, axes = panels(
         2, columns, size, left=left, across=across, top=0.45 + 0.14 * (len(wrapped(title, total)) - 1),
-        bottom=0.55 + below + 0.17 * math.ceil(len(labels) / beside),
+        bottom=0.55 + below + 0.17 * math.ceil(len(names) / beside),
     )  # fmt: skip
     for column, label, x, *outcomes in lines:
-        look = {**looks[label], "markevery": None, **plain}
+        drawn = {**looks[label], "markevery": None, **plain}
         for axis, ends, most in zip(axes[:, column], outcomes, (math.inf, never), strict=True):
             low, middle, high = np.minimum(np.array(ends).reshape(-1, 3).T, most)
             if joined:
-                axis.fill_between(x, low, high, color=look["color"], alpha=0.12, linewidth=0)
+                axis.fill_between(x, low, high, color=drawn["color"], alpha=0.12, linewidth=0)
             else:
-                axis.vlines(x, low, high, color=look["color"], linewidth=0.9)
-            axis.plot(x, middle, **look)
+                axis.vlines(x, low, high, color=drawn["color"], linewidth=0.9)
+            axis.plot(x, middle, label=names[label], **drawn)
     for column, (_, axis) in enumerate(axes.T):
         axis.set_yscale("log")
         axis.set_ylim(min(finite) / 1.5, headroom * never)
@@ -238,7 +238,7 @@ def _draw_rows(
         axes[0][column].tick_params(labelbottom=False, labelleft=column == 0)
         axis.tick_params(labelleft=column == 0, which="both")
     axes[1][0].set_ylabel("steps to 90 %")
-    finish_figure(figure, [line(label=name_of(label), **looks[label] | plain) for label in labels], beside, title)
+    finish_figure(figure, [line(label=name, **looks[key] | plain) for key, name in names.items()], beside, title)
     return _Panels(figure, axes, size[0], never)
 
 
@@ -247,7 +247,7 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
 
     The width is in inches, by default as the panels need it.
     """
-    check_width(width, 2)
+    look = FigureConfig(width=width)
     points = [point for point in points if point.optimism is not None]
     if not points:
         raise ConfigError("no methods with a start, such as crm-num@0.5, to draw")
@@ -260,7 +260,7 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
         starts = [by_optimism(point.optimism) for point in own]
         lines.append(_Line(column, method, starts, shares, [point.steps for point in own]))
     with style():
-        figure, axes, _, never = _draw_rows(len(setups), lines, title, width, each=2.2, across=0.2, headroom=1.4)
+        figure, axes, _, never = _draw_rows(len(setups), lines, title, look, each=2.2, across=0.2, headroom=1.4)
         for setup, (above, below) in zip(setups, axes.T, strict=True):
             above.set_title(printable(setup), pad=3, parse_math=False)
             above.set_ylim(-0.03, 1.05)
@@ -270,17 +270,16 @@ def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: floa
     return figure
 
 
-def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *, width: float | None = None) -> Figure:
+def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str, look: FigureConfig) -> Figure:
     """Draw settled score and steps to 90 % over a setting: a column per setup and task, a line per method.
 
     Numbers are on an axis of numbers, logarithmic where they span more than a decade; texts, such as schedules, are
-    side by side. The width is in inches, by default as the panels need it.
+    side by side. Methods, their names and colours, and the width are those of `look`.
     """
-    check_width(width, 2)
     if not points:
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
-    labels = list(dict.fromkeys(point.label for point in points))
+    labels = in_order(list(dict.fromkeys(point.label for point in points)), look)
     values = sorted(
         dict.fromkeys(point.value for point in points), key=lambda v: (1, 0.0) if isinstance(v, str) else (0, v)
     )
@@ -293,7 +292,7 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str = "", *,
         lines.append(_Line(column, label, x, [point.settled for point in own], [point.steps for point in own]))
     with style():
         figure, axes, wide, never = _draw_rows(
-            len(places), lines, title, width, across=across, headroom=2.2, joined=not is_text,
+            len(places), lines, title, look, across=across, headroom=2.2, joined=not is_text,
             each=max(2.2 if len(places) > 1 else 3.2, 0.45 * len(values) if is_text else 0.0),
             below=0.75 * max(text_width(value_text(v), TICK_SIZE) for v in values) if is_text else 0.0,
         )  # fmt: skip

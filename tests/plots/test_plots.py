@@ -78,13 +78,13 @@ def test_a_linear_axis_ends_soon_after_the_last_median_of_its_row_has_settled(tm
         late[row] = 1.0
         if made["setup"][row] == "2a2b2c" and made["label"][row] == "hrm-num":
             late[row, : until[task]] = 0.9
-    figure = learning_curves(replace(made, loaded={**made.columns, "score": late}), scale="linear")
+    figure = learning_curves(replace(made, loaded={**made.columns, "score": late}), xscale="linear")
     for axis in figure.axes:  # both columns of a row, though all of the first settle at once
         ticks = min(100, math.ceil(1.25 * (until[axis.get_title().split(", task ")[1]] + 1)))
         assert axis.get_xlim() == (0, 1.02 * 10_000 * ticks)
         assert axis.xaxis.get_major_formatter()(250_000, 0) == "250" and axis.xaxis.get_tick_params()["labelbottom"]
-    with pytest.raises(ConfigError, match="scale='lin': must be one of log, linear"):
-        learning_curves(made, scale="lin")
+    with pytest.raises(ConfigError, match="xscale='lin': must be one of log, linear"):
+        learning_curves(made, xscale="lin")
 
 
 def with_ceiling(results):

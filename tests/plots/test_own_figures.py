@@ -1,0 +1,154 @@
+"""Your own figures: methods, names, colours, axes and texts of learning curves, in Python, TOML and commands."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from fastrm import ConfigError, load
+from fastrm.plots import figures_of, learning_curves
+
+from made_results import make_file, make_plan
+
+METHODS = ("crm-num", "qrm-num", "crm-rs-bool")
+OWN = {
+    "methods": ["crm-rs-bool", "crm-num"],
+    "names": {"crm-num": "ours", "qrm-num": "not drawn"},
+    "colours": {"crm-num": "tab:red", "crm-rs-bool": (0.0, 0.5, 1.0)},
+    "xscale": "linear",
+    "title": "my title",
+    "xlabel": "steps",
+    "ylabel": "share",
+}
+
+
+def made(folder, **changes):
+    settings = {"setups": ("1a1b1c",), "maps": 2, "map_files": (), "tasks": ("a",), "methods": METHODS, "seeds": 2}
+    return load(make_file(folder / "made.h5", plan=make_plan(**{**settings, **changes})))
+
+
+@pytest.fixture
+def axes():
+    figure, ax = plt.subplots()
+    yield ax
+    plt.close(figure)
+
+
+def named_lines(ax):
+    """Return the lines that a legend shows, by name."""
+    handles, labels = ax.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def test_lines_have_the_names_of_methods_as_labels(tmp_path):
+    results = made(tmp_path, tasks=("a", "a-b"))
+    for ax in learning_curves(results).axes:
+        assert [*named_lines(ax)] == ["CRM, numeric", "QRM, numeric", "CRM + shaping, Boolean"]
+
+
+def test_a_figure_has_the_methods_order_names_colours_axis_and_texts_that_are_asked_for(tmp_path):
+    figure = learning_curves(made(tmp_path), **OWN)
+    (ax,) = figure.axes
+    lines = named_lines(ax)
+    assert [*lines] == ["CRM + shaping, Boolean", "ours"]
+    assert to_hex(lines["ours"].get_color()) == to_hex("tab:red")
+    hollow = lines["CRM + shaping, Boolean"]
+    assert to_hex(hollow.get_color()) == "#0080ff" and to_hex(hollow.get_markerfacecolor()) == "#ffffff"
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("linear", "steps", "share")
+    assert figure.get_suptitle() == "my title" and ax.get_title() == "1a1b1c, task a"
+    assert [text.get_text() for text in figure.texts if text.get_text() in lines] == ["CRM + shaping, Boolean", "ours"]
+    thousands = learning_curves(made(tmp_path), xscale="linear").axes[0]
+    for one, number in ((ax, "250k"), (thousands, "250")):  # the text says no unit, so the numbers do
+        assert one.xaxis.get_major_formatter()(250_000, 0) == number
+        assert one.xaxis.get_major_formatter()(0, 0) == "0"
+
+
+def test_a_legend_on_demand_has_the_order_of_methods(tmp_path):
+    figure = learning_curves(made(tmp_path), methods=METHODS[::-1], legend=True)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["CRM + shaping, Boolean", "QRM, numeric", "CRM, numeric"]
+    assert not learning_curves(made(tmp_path)).legends
+
+
+def test_curves_are_drawn_into_given_axes(tmp_path, axes):
+    results, size = made(tmp_path), axes.figure.get_size_inches().tolist()
+    assert learning_curves(results, ax=axes, **OWN) is axes.figure
+    alone = learning_curves(results, **OWN).axes[0]
+    for name, line in named_lines(alone).items():
+        assert np.array_equal(line.get_xydata(), named_lines(axes)[name].get_xydata())
+    assert [*named_lines(axes)] == [*named_lines(alone)] and axes.get_xlim() == alone.get_xlim()
+    assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("my title", "steps", "share")
+    assert axes.figure.get_size_inches().tolist() == size and axes.figure.axes == [axes] and axes.get_legend() is None
+    learning_curves(results, ax=axes, legend=True, names={"qrm-num": "theirs"})
+    assert [text.get_text() for text in axes.get_legend().get_texts()][1] == "theirs"
+
+
+def test_axes_keep_the_style_of_their_owner(tmp_path, axes):
+    with plt.rc_context({"lines.linewidth": 7.0}):
+        learning_curves(made(tmp_path), ax=axes)
+    assert {line.get_linewidth() for line in named_lines(axes).values()} == {7.0}
+
+
+def test_axes_take_one_panel_and_the_message_says_how_to_select_it(tmp_path, axes):
+    results = made(tmp_path, tasks=("a", "a-b"), learner={"tick": 100_000, "alpha": [0.1, 0.5]})
+    with pytest.raises(ConfigError) as caught:
+        learning_curves(results, ax=axes)
+    assert str(caught.value) == (
+        "ax: takes one panel, and these runs make 4; draw one, as of results.select(task='a', alpha=0.1)"
+    )
+    learning_curves(results.select(task="a", alpha=0.1), ax=axes)
+    assert axes.get_title() == "1a1b1c, task a, alpha 0.1"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"methods": ["crm-nm"]}, f"methods='crm-nm': must be one of {', '.join(METHODS)} (did you mean crm-num?)"),
+        ({"names": {"qrm_num": "x"}}, f"names='qrm_num': must be one of {', '.join(METHODS)} (did you mean qrm-num?)"),
+        ({"colours": {"hrm-num": "red"}}, "colours='hrm-num': must be one of"),
+        ({"colours": {"crm-num": "rde"}}, "colours['crm-num']='rde': no such colour; write such as 'tab:red'"),
+        ({"colours": {"crm-num": None}}, "colours['crm-num']=None: no such colour"),
+        ({"methods": "crm-num"}, "methods='crm-num': must be a list of methods"),
+        ({"methods": []}, "methods=[]: must be a list of methods"),
+        ({"methods": [3]}, "methods=3: must be one of"),
+        ({"names": "ours"}, "names='ours': must be a table by method"),
+        ({"names": {"crm-num": 3}}, "names['crm-num']=3: must be a text"),
+        ({"xscale": "symlog"}, "xscale='symlog': must be one of log, linear"),
+        ({"xlabel": 3}, "xlabel=3: must be a text"),
+        ({"legend": "yes"}, "legend='yes': must be True or False"),
+        ({"ax": "left"}, "ax='left': must be axes of matplotlib, such as those of plt.subplots()"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, options, said):
+    with pytest.raises(ConfigError) as caught:
+        learning_curves(made(tmp_path), **options)
+    assert str(caught.value).startswith(said) and "\n" not in str(caught.value)
+
+
+def test_methods_without_runs_in_a_selection_are_passed_over(tmp_path):
+    results = made(tmp_path)
+    (ax,) = learning_curves(results.select(method="qrm-num"), methods=["crm-num", "qrm-num"]).axes
+    assert [*named_lines(ax)] == ["QRM, numeric"]
+    with pytest.raises(ConfigError, match="method='crm-num' selects nothing"):
+        learning_curves(results.select(method="qrm-num"), methods=["crm-num"])
+
+
+def test_all_figures_of_a_file_take_the_same_options(tmp_path):
+    results = made(tmp_path, learner={"tick": 100_000, "alpha": [0.1, 0.5]})
+    figures = dict(figures_of(results, **OWN))
+    assert [*figures] == ["sweep-alpha", "curves", "maps"]
+    for name in ("sweep-alpha", "curves"):
+        for ax in figures[name].axes:
+            assert [*named_lines(ax)] == ["CRM + shaping, Boolean", "ours"]
+            assert to_hex(named_lines(ax)["ours"].get_color()) == to_hex("tab:red")
+    assert figures["curves"].get_suptitle() == "my title" and figures["curves"].axes[0].get_xscale() == "linear"
+    with pytest.raises(ConfigError, match="did you mean crm-num"):
+        next(figures_of(results, names={"crm-nmu": "x"}))
+
+
+def test_titles_count_the_methods_that_are_drawn(tmp_path):
+    results = made(tmp_path, methods=(*METHODS, "hrm-num"))
+    for methods, has_bands in ((None, False), (["hrm-num"], True)):
+        figure = dict(figures_of(results, methods=methods))["all-maps"]
+        assert ("25-75 %" in figure.get_suptitle()) == bool(figure.axes[0].collections) == has_bands
