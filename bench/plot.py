@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fastrm.config import FigureConfig
 from fastrm.errors import ConfigError, printable
 
 from .console import add_file, encodable, load_results, print_message, print_path, writing
@@ -28,21 +30,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bands", action=argparse.BooleanOptionalAction, help="shade 25-75 %% of runs (default: up to three methods)"
     )
+    look = parser.add_argument_group("how curves look, where it differs from the table [figure] of the experiment")
+    look.add_argument("--methods", nargs="+", metavar="METHOD", help="draw these, in this order (default: all)")
+    look.add_argument("--names", nargs="+", metavar="METHOD=NAME", help="what methods are called")
+    look.add_argument("--colours", nargs="+", metavar="METHOD=COLOUR", help="any colours that matplotlib knows")
+    look.add_argument("--xscale", choices=("log", "linear"), help="axis of steps (default log)")
+    for name, where in (("title", "above the panels"), ("xlabel", "below them"), ("ylabel", "beside them")):
+        look.add_argument(f"--{name}", metavar="TEXT", help=f"text {where}")
+    look.add_argument("--legend", action=argparse.BooleanOptionalAction, help="names below, not at the ends of curves")
+    look.add_argument("--figure", metavar="TOML", help="take the table [figure] of this experiment file")
     parser.add_argument("--text", action="store_true", help="print the curves as text instead")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the figures, and write the summary as CSV beside them."""
-    results = load_results(arguments.file)
-    if arguments.text:
-        print_curves(results)
-        return 0
+    from fastrm.experiments import Experiment
     from fastrm.plots import COLUMN_WIDTHS
 
-    out, width = arguments.out or folder_of(Path(arguments.file)), COLUMN_WIDTHS.get(arguments.columns, arguments.width)
-    for path in draw(results, out, arguments.format, width=width, dpi=arguments.dpi, bands=arguments.bands):
+    results, given = load_results(arguments.file), vars(arguments)
+    options = {name: given[name] for name in FigureConfig.__dataclass_fields__ if given[name] is not None}
+    options |= {name: _by_method(name, options[name]) for name in ("names", "colours") if name in options}
+    if arguments.columns is not None:
+        options["width"] = COLUMN_WIDTHS[arguments.columns]
+    if arguments.figure is not None:
+        options = {**Experiment.load(arguments.figure).figure, **options}
+    if arguments.text:
+        print_curves(results, **options)
+        return 0
+    out = arguments.out or folder_of(Path(arguments.file))
+    for path in draw(results, out, arguments.format, dpi=arguments.dpi, **options):
         print_path(path)
     return 0
+
+
+def _by_method(name: str, words: Sequence[str]) -> dict[str, str]:
+    """Read ``crm-num=ours``: a method and what it gets."""
+    for word in words:
+        if "=" not in word:
+            raise ConfigError(f"--{name} {word}: must be a method, = and its {name[:-1]}")
+    return dict(word.split("=", 1) for word in words)
 
 
 def folder_of(file: Path) -> Path:
@@ -56,11 +82,13 @@ def draw(
     form: str = "png",
     quiet: bool = False,
     *,
-    width: float | None = None,
     dpi: int | None = None,
-    bands: bool | None = None,
+    **options: Any,
 ) -> list[Path]:
-    """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text."""
+    """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text.
+
+    Options are those of `fastrm.plots.figures_of`.
+    """
     from fastrm.plots import figures_of, have_matplotlib, save
     from fastrm.results import to_csv
 
@@ -73,18 +101,18 @@ def draw(
         paths[0].write_text(to_csv([row for row in rows if row["runs"]]))
     if not have_matplotlib():
         if not quiet:
-            print_curves(results)
+            print_curves(results, **options)
             print_message("text in place of figures; for those: pip install 'fastrm[plot]'")
         return paths
-    for name, figure in figures_of(results, width=width, bands=bands):
+    for name, figure in figures_of(results, **options):
         plain = re.sub(r"[/\\]", "_", printable(name))[:100]  # it may be named after a map, such as one called ../../x
         paths.append(out / f"{plain}.{form}")
         save(figure, paths[-1], dpi)
     return paths
 
 
-def print_curves(results: Results) -> None:
+def print_curves(results: Results, **options: Any) -> None:
     """Print the learning curves as text."""
     from fastrm.plots import ASCII_BARS, BARS, curves_as_text
 
-    sys.stdout.write(curves_as_text(results, encodable(BARS, ASCII_BARS, sys.stdout.encoding)) + "\n")
+    sys.stdout.write(curves_as_text(results, encodable(BARS, ASCII_BARS, sys.stdout.encoding), **options) + "\n")

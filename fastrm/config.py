@@ -249,7 +249,7 @@ class FigureConfig:
     colours: Mapping[str, Any] = field(default_factory=dict)
     """Colours of methods, such as ``{crm-num = "tab:red"}``: any that matplotlib knows."""
     xscale: Literal["log", "linear"] | None = None
-    """Axis of steps. A linear one ends, row by row, soon after the last median has settled."""
+    """Axis of steps, by default log. A linear one ends, row by row, soon after the last median has settled."""
     title: str | None = None
     """Written above the panels."""
     xlabel: str | None = None
@@ -278,6 +278,10 @@ class FigureConfig:
         for name, text in (given | {f"names[{shown(key)}]": text for key, text in self.names.items()}).items():
             if not isinstance(text, str):
                 raise ConfigError(f"{name}={shown(text)}: must be a text")
+        for key, colour in self.colours.items():
+            parts = colour if isinstance(colour, list | tuple) else [colour]
+            if not all(isinstance(part, str | int | float) for part in parts):
+                raise ConfigError(f"colours[{shown(key)}]={shown(colour)}: must be a text or a list of numbers")
         for name in ("legend", "bands"):
             if getattr(self, name) is not None:
                 check_truth(name, getattr(self, name))
@@ -288,7 +292,7 @@ class FigureConfig:
     def read(cls, table: object, methods: Iterable[str]) -> Self:
         """Read a table of settings; raise ConfigError for unknown ones, and for methods that are not among these."""
         if not isinstance(table, Mapping):
-            raise ConfigError(f"figure={shown(table)}: must be a table of settings, such as {{xscale = 'linear'}}")
+            raise ConfigError(f"{shown(table)}: must be a table of settings, such as {{xscale = 'linear'}}")
         for name in table:
             check_known(name, cls.__dataclass_fields__)
         figure, known = cls(**table), tuple(methods)

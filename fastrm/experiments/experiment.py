@@ -20,7 +20,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_truth, check_whole, is_plain
-from fastrm.config import LearnerConfig, Profile
+from fastrm.config import FigureConfig, LearnerConfig, Profile
 from fastrm.errors import ConfigError, did_you_mean, printable, shown
 from fastrm.learners import registry
 from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, check_task, find_kind
@@ -386,6 +386,8 @@ class Experiment:
     and settings: ``{crm-num = "crm-bool"}``."""
     learner: LearnerConfig | Mapping[str, Any] = field(default_factory=LearnerConfig)
     """Settings of the learners. A list of values in place of one makes a sweep: every run is made with each of them."""
+    figure: Mapping[str, Any] = field(default_factory=dict)
+    """How figures of the results look. It changes no run, and no ``run_id``."""
 
     def __post_init__(self) -> None:
         for name in ("setups", "map_files", "tasks", "machine_files", "methods"):
@@ -452,6 +454,10 @@ class Experiment:
         object.__setattr__(self, "methods", tuple(method.label for method in methods))  # one spelling in files
         object.__setattr__(self, "warm_start", dict(read_warm_starts(self.warm_start, self.methods)))
         check_warm_pairs(self.warm_start.items())
+        try:
+            FigureConfig.read(self.figure, self.methods)
+        except ConfigError as problem:
+            raise ConfigError(f"figure: {problem}") from None
         _check_file(self)
 
     @property

@@ -381,7 +381,7 @@ class Plan:
             settings["learner"] = stored_learner(experiment.learner)
         for key in ("map_files", "machine_files"):
             settings[key] = [Path(name).name for name in settings[key]]
-        for key in ("warm_start", "greedy_ticks"):
+        for key in ("warm_start", "figure", "greedy_ticks"):
             if not settings[key]:  # as in files from before there was such a setting
                 del settings[key]
         return cls(

@@ -422,21 +422,25 @@ def sparkline(values: Array, width: int = WIDTH, top: float = 1.0, bars: str = B
     return "".join(bars[level] for level in levels)
 
 
-def curves_as_text(results: Results, bars: str = BARS) -> str:
-    """Return the median score of every method as bars, a block per setup, task and swept setting."""
+def curves_as_text(results: Results, bars: str = BARS, **options: Any) -> str:
+    """Return the median score of every method as bars, a block per setup, task and swept setting.
+
+    Of the options, which are those of `learning_curves`, `methods` and `names` make a difference.
+    """
     if not results.runs or not len(results["step"]):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
-    lines: list[str] = []
-    groups, when = groups_of(results, empty=True), _when(results["step"])
-    room = max((len(printable(label)) for _, _, label in groups), default=0)
-    for (setup, task), keys in itertools.groupby(groups, key=lambda key: key[:2]):
-        lines.append(f"{printable(f'{setup}, task {task}')}: median score {when}, full height = 1, the unit")
-        for key in keys:
+    look = look_of(results, **options)
+    groups, when, lines = groups_of(select_methods(results, look), empty=True), _when(results["step"]), list[str]()
+    names = {label: printable(look.names.get(label, label)) for _, _, label in groups}
+    room = max(map(len, names.values()), default=0)
+    for panel, keys in itertools.groupby(groups, key=lambda key: key[:2]):
+        lines.append(f"{printable(', task '.join(panel))}: median score {when}, full height = 1, the unit")
+        for label in in_order([key[2] for key in keys], look):
             bar = "all runs failed"
-            if len(groups[key]):
-                middle = band(results["score"][groups[key]], [50])[0]
+            if len(rows := groups[*panel, label]):
+                middle = band(results["score"][rows], [50])[0]
                 bar = f"|{sparkline(middle, bars=bars)}| {middle[-1]:.3f}"
-            lines.append(f"  {printable(key[2]):<{room}} {bar}")
+            lines.append(f"  {names[label]:<{room}} {bar}")
     return "\n".join(lines)
 
 

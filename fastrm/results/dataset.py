@@ -274,11 +274,11 @@ class Results:
 
         return results_card(self)
 
-    def plot(self) -> Figure:
-        """Draw median and quartiles of the score: panels per setup and task, a line per method; needs matplotlib."""
+    def plot(self, **options: Any) -> Figure:
+        """Draw median and quartiles of the score; options are those of `fastrm.plots.learning_curves`."""
         from fastrm.plots import learning_curves
 
-        return learning_curves(self)
+        return learning_curves(self, **options)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return everything as an xarray dataset with dimensions ``run`` and ``tick``."""

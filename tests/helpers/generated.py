@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 
 from fastrm import Experiment, LearnerConfig, Profile
 from fastrm.bench.__main__ import COMMANDS, build_parser
-from fastrm.config import PROFILES
+from fastrm.config import PROFILES, FigureConfig
 from fastrm.machines import KINDS
 from fastrm.machines.language.expressions import FEATURES
 from fastrm.machines.reward_kinds import _ROWS as KIND_ROWS
@@ -32,6 +32,7 @@ _TYPES = {
     "tuple[str, ...]": "list of strings",
     "Mapping[str, float | str]": "table",
     "Mapping[str, str]": "table",
+    "Mapping[str, Any]": "table",
     "LearnerConfig | Mapping[str, Any]": "table",
     "Metric": " or ".join(f'`"{name}"`' for name in METRICS),
 }
@@ -70,8 +71,8 @@ def parts_of(text: str) -> list[str]:
 def _render(page: str, part: str) -> str:
     if page == "commands":
         return _command(part)
-    made = {"experiment": _experiment, "learner": _learner, "profiles": _profiles, "coordinates": _coordinates,
-            "variables": _variables, "features": _features, "kinds": _kinds}  # fmt: skip
+    made = {"experiment": _experiment, "learner": _learner, "figure": _figure, "profiles": _profiles,
+            "coordinates": _coordinates, "variables": _variables, "features": _features, "kinds": _kinds}  # fmt: skip
     return made[part]()
 
 
@@ -151,6 +152,10 @@ def _experiment() -> str:
 
 def _learner() -> str:
     return _keys(LearnerConfig)
+
+
+def _figure() -> str:
+    return _keys(FigureConfig)
 
 
 def _profiles() -> str:

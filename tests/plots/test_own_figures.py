@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from fastrm import ConfigError, load
+from fastrm import ConfigError, Experiment, load
+from fastrm.bench.__main__ import main
+from fastrm.experiments import Plan
 from fastrm.plots import figures_of, learning_curves
 
 from made_results import make_file, make_plan
@@ -107,7 +109,7 @@ def test_axes_take_one_panel_and_the_message_says_how_to_select_it(tmp_path, axe
         ({"names": {"qrm_num": "x"}}, f"names='qrm_num': must be one of {', '.join(METHODS)} (did you mean qrm-num?)"),
         ({"colours": {"hrm-num": "red"}}, "colours='hrm-num': must be one of"),
         ({"colours": {"crm-num": "rde"}}, "colours['crm-num']='rde': no such colour; write such as 'tab:red'"),
-        ({"colours": {"crm-num": None}}, "colours['crm-num']=None: no such colour"),
+        ({"colours": {"crm-num": None}}, "colours['crm-num']=None: must be a text or a list of numbers"),
         ({"methods": "crm-num"}, "methods='crm-num': must be a list of methods"),
         ({"methods": []}, "methods=[]: must be a list of methods"),
         ({"methods": [3]}, "methods=3: must be one of"),
@@ -152,3 +154,87 @@ def test_titles_count_the_methods_that_are_drawn(tmp_path):
     for methods, has_bands in ((None, False), (["hrm-num"], True)):
         figure = dict(figures_of(results, methods=methods))["all-maps"]
         assert ("25-75 %" in figure.get_suptitle()) == bool(figure.axes[0].collections) == has_bands
+
+
+TABLE = """
+[figure]
+methods = ["crm-rs-bool", "crm-num"]
+xscale = "linear"
+title = "my title"
+xlabel = "steps"
+ylabel = "share"
+names = {crm-num = "ours"}
+
+[figure.colours]
+crm-num = "tab:red"
+crm-rs-bool = [0.0, 0.5, 1.0]
+"""
+EXPERIMENT = """
+setups = ["1a1b"]
+size = 7
+tasks = ["a"]
+methods = ["crm-num", "qrm-num", "crm-rs-bool"]
+steps = 2000
+learner = {tick = 200}
+"""
+
+
+def write_experiment(folder, table=TABLE):
+    (folder / "my.toml").write_text(EXPERIMENT + table)
+    return folder / "my.toml"
+
+
+def test_the_table_of_an_experiment_file_is_kept_with_the_results_and_changes_no_run(tmp_path):
+    plain, own = (Plan.of(Experiment.load(write_experiment(tmp_path, table))) for table in ("", TABLE))
+    assert "figure" not in plain.experiment and own.digest == plain.digest
+    assert [own.run_id(run) for run in range(own.count)] == [plain.run_id(run) for run in range(own.count)]
+    results = load(make_file(tmp_path / "own.h5", plan=own))
+    for figure in (learning_curves(results), results.plot(), dict(figures_of(results))["one-map"]):
+        assert [*named_lines(figure.axes[0])] == ["CRM + shaping, Boolean", "ours"]
+        assert to_hex(named_lines(figure.axes[0])["CRM + shaping, Boolean"].get_color()) == "#0080ff"
+        assert figure.get_suptitle() == "my title" and figure.axes[0].get_xlabel() == "steps"
+    assert learning_curves(results, "another", xscale="log").get_suptitle() == "another"
+    assert results.plot(xscale="log").axes[0].get_xscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('[figure]\nxscal = "log"', ":8: figure: xscal: no such setting (did you mean xscale?); there are methods"),
+        ('[figure]\ntitle = ""\nmethods = ["crm-nm"]', ":10: figure: methods='crm-nm': must be one of crm-num"),
+        ('[figure.names]\nhrm-num = "x"', ":8: figure: names='hrm-num': must be one of crm-num, qrm-num, crm-rs-bool"),
+        ("figure = 3", ":8: figure: 3: must be a table of settings, such as {xscale = 'linear'}"),
+    ],
+    ids=["key", "method", "name", "no table"],
+)  # fmt: skip
+def test_a_mistake_in_the_table_is_told_with_its_line(tmp_path, table, said):
+    path = write_experiment(tmp_path, table)
+    with pytest.raises(ConfigError) as caught:
+        Experiment.load(path)
+    assert str(caught.value).startswith(f"{path}{said}") and "\n" not in str(caught.value)
+
+
+def test_the_command_takes_the_same_settings_and_the_table_of_a_file(tmp_path, capsys, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr("fastrm.plots.save", lambda figure, path, dpi=None: drawn.update({path.stem: figure}))
+    results = made(tmp_path)
+    words = (
+        "--methods crm-rs-bool crm-num --names crm-num=ours --colours crm-num=tab:red crm-rs-bool=#0080ff "
+        "--xscale linear --title a=b --xlabel steps --ylabel share"
+    )
+    for given in (words.split(), ["--figure", str(write_experiment(tmp_path)), "--title", "a=b"]):
+        drawn.clear()
+        assert main(["plot", str(results.path), *given, "--out", str(tmp_path)]) == 0
+        ax = drawn["all-maps"].axes[0]
+        assert [*named_lines(ax)] == ["CRM + shaping, Boolean", "ours"]
+        assert [to_hex(line.get_color()) for line in named_lines(ax).values()] == ["#0080ff", to_hex("tab:red")]
+        assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("linear", "steps", "share")
+        assert drawn["all-maps"].get_suptitle() == "a=b"
+    capsys.readouterr()
+    assert main(["plot", str(results.path), *words.split(), "--text"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["crm-rs-bool", "ours"]
+    for wrong, said in ((["--names", "ours"], "--names ours: must be a method, = and its name"),
+                        (["--methods", "crm-nmu"], "did you mean crm-num?")):  # fmt: skip
+        assert main(["plot", str(results.path), *wrong, "--text"]) == 2
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1
