@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fastrm.checks import refuse_given
 from fastrm.errors import printable
 
 from .console import (
@@ -31,13 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_file(parser)
     add_json(parser, "print everything as JSON, for programs")
+    parser.add_argument("--compare", nargs=2, metavar=("ONE", "TWO"), help="compare two methods instead, run by run")
+    parser.add_argument("--by", metavar="COORDINATE", help="compare two of these, such as two tasks (default method)")
+    parser.add_argument("--value", metavar="NUMBER", help="compare this, such as steps_to_90 (default settled)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print shape and provenance."""
+    """Print shape and provenance, or a comparison."""
     from fastrm.results import load
 
     results = load(arguments.file)
+    if arguments.compare is not None:
+        one, two = arguments.compare
+        pair = results.compare(one, two, arguments.value or "settled", by=arguments.by or "method")
+        print_json(pair) if arguments.json else sys.stdout.write(f"{printable(str(pair))}\n")
+        return 0
+    refuse_given({"by": arguments.by, "value": arguments.value}, "goes with --compare", "--{}".format)
     if arguments.json:
         print_json(as_dict(results))
     else:

@@ -235,19 +235,22 @@ class Results:
         over: Literal["maps", "seeds"] | None = None,
         **wanted: Any,
     ) -> Paired:
-        """Compare two methods run by run: runs on the same map, task and seed share their random numbers.
+        """Compare two methods, or two values of another coordinate, run by run.
+
+        The two runs of a pair are alike in all else. On the same map with the same seed they share random numbers.
 
         Parameters
         ----------
-        one, two : str
-            Names of methods, such as ``crm-num``; or two values of the swept setting that `by` names.
+        one, two : str or number
+            Names of methods, such as ``crm-num``; or two values of the coordinate that `by` names.
         value : str
             A number of `per_run_values` in which runs can be better: the five above, and ``solved``. More is better, of
             steps fewer; a run that never gets there counts as slower than any other, and with the whole length of the
             run in the difference.
         by : str
-            What the two differ in: ``method``, or a swept setting such as ``alpha``. In all else the runs of a pair
-            are alike; pairs of all other methods and values count, unless some are selected.
+            What the two differ in, one of `coordinates`: ``method``; a part of it (``kind``, ``algo``, ``shaping``);
+            ``task``, which for machine files is the name of the file without its ending; ``setup``; or a swept setting
+            such as ``alpha``. Pairs of all other methods and values count, unless some are selected.
         over : {"maps", "seeds"}, optional
             What the interval is over. By default maps, wherever there is more than one: it then speaks of maps like
             these. Seeds are for one map and speak of it alone.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -269,12 +270,16 @@ def as_stored(value: Any, is_text: bool) -> Any:
 
     >>> as_stored(0.5, is_text=True), as_stored(True, is_text=True), as_stored(3, is_text=False)
     ('0.5', 'true', 3)
+    >>> as_stored("0.5", is_text=False), as_stored("x", is_text=False)
+    (0.5, 'x')
     """
     if not isinstance(value, str | int | float | np.integer | np.floating):
         return None
-    if not is_text:
-        return value
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if is_text:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    with suppress(ValueError):
+        return float(value) if isinstance(value, str) else value
+    return value
 
 
 def check_name(what: str, name: object, known: Iterable[str], aliases: tuple[str, ...] = ()) -> None:

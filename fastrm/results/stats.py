@@ -336,14 +336,14 @@ SUMMARY = _columns(_SUMMARIES)
 
 @dataclass(frozen=True, kw_only=True)
 class Paired:
-    """Two methods on common random numbers."""
+    """Two methods, or two values of another coordinate, compared run by run."""
 
     one: str
     two: str
     value: str
     """What is compared."""
     pairs: int
-    """Runs of either that share map, task and seed."""
+    """Runs of either that are alike in all else: map, task, method, settings and seed."""
     maps: int
     """Maps these are on."""
     over: Over
@@ -414,30 +414,28 @@ def _figure(figure: str, values: Array, maps: Array, is_censored: bool) -> Seque
 
 
 def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Over | None, **wanted: Any) -> Paired:
-    """Compare two methods, or two values of a setting, run by run; see `Results.compare`."""
-    check_choice("by", by, ("method", *results.swept))
+    """Compare two methods, or two values of another coordinate, run by run; see `Results.compare`."""
+    check_choice("by", by, results.coordinates)
     results.check_requested(value)
     is_steps = find_number(value, compared=True, columns=results.columns).better == "fewer"
-    sides = [results.select(**wanted | {by: side}) for side in (one, two)]
-    alike = [name for name in ("method", *results.swept) if name != by]
-    found = []
-    for side in sides:
-        fine = np.flatnonzero(side["error"] == "")
-        keys = zip(*(side[name][fine].tolist() for name in ("setup", "grid", "task", *alike, "seed")), strict=True)
-        found.append(dict(zip(keys, side.per_run_values(value)[fine].tolist(), strict=True)))
+    alike = [name for name in ("setup", "grid", "task", *results.swept, "method", "seed") if name != by]
+    found = [_by_pair(results.select(**wanted | {by: side}), value, by, alike) for side in (one, two)]
     common = [key for key in found[0] if key in found[1]]
     one, two = (str(side) if by == "method" else f"{by} {side}" for side in (one, two))
     if not common:
-        raise ConfigError(f"{one} and {two} have no runs on the same map, task and seed")
+        but = f" without its {by}" * (by in ("algo", "kind", "shaping"))
+        shared = ", ".join(f"method{but}" if name == "method" else "map" if name == "grid" else name for name in alike)
+        raise ConfigError(f"{one} and {two} have no runs that share {shared}")
     pair = np.array([[side[key] for key in common] for side in found])
     if not is_steps and np.isnan(pair).any():
         raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
-    strata, better = np.array(["/".join(map(str, key[:-1])) for key in common]), np.empty(len(common))
+    strata = np.array(["/".join(map(str, key[: len(key) - (by != "seed")])) for key in common])
+    better = np.empty(len(common))
     for stratum in np.unique(strata):
         better[strata == stratum] = improvements(*ranks[:, strata == stratum])
     differences = np.subtract(*np.where(np.isnan(pair), float(results.plan.steps), pair))
-    maps = check_over(np.array(["/".join(key[:2]) for key in common]), over)
+    maps = check_over(np.array(["/".join(key[: 1 if by in ("setup", "grid") else 2]) for key in common]), over)
     middle, probability = (
         float(np.mean([unit.mean() for unit in by_map(column, maps)])) for column in (differences, better)
     )
@@ -448,6 +446,18 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
         difference=middle, low=interval.low, high=interval.high, p=interval.p, probability=probability,
         probability_low=chance[0], probability_high=chance[1], never=int(np.isnan(pair).sum()),
     )  # fmt: skip
+
+
+def _by_pair(side: Results, value: str, by: str, alike: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """Return a number of every run that did not fail, by what it has in common with the other run of its pair."""
+    fine = np.flatnonzero(side["error"] == "")
+    columns = {name: side[name][fine].tolist() for name in alike}
+    if by == "setup":  # the map of a file is called like its setup
+        columns["grid"] = ["" if grid == side["setup"][0] else grid for grid in columns["grid"]]
+    if by != "method":
+        rest = {m.label: tuple(part for name, part in vars(m).items() if name != by) for m in side.plan.methods}
+        columns["method"] = [rest[label] for label in columns["method"]]
+    return dict(zip(zip(*columns.values(), strict=True), side.per_run_values(value)[fine].tolist(), strict=True))
 
 
 def _widen(interval: Interval, middle: float, reach: float) -> Interval:

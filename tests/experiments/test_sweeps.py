@@ -70,7 +70,7 @@ def test_swept_settings_are_coordinates_wherever_a_coordinate_is(folder):
     ):
         with pytest.raises(ConfigError, match=message):
             results.select(**wrong)
-    with pytest.raises(ConfigError, match=r"by='alpha': must be one of method, gamma, epsilon"):
+    with pytest.raises(ConfigError, match=r"by='alpha': must be one of setup, .*method, seed, gamma, epsilon"):
         results.compare(0.1, 0.5, by="alpha")
 
 
