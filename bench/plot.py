@@ -97,7 +97,7 @@ def draw(
     paths = [out / "summary.csv"]
     with writing(out, cure="; choose another --out"):
         out.mkdir(parents=True, exist_ok=True)
-        rows = results.summary(by=("setup", "task", *results.swept, "label"))
+        rows = results.summary()
         paths[0].write_text(to_csv([row for row in rows if row["runs"]]))
     if not have_matplotlib():
         if not quiet:

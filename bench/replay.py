@@ -121,7 +121,7 @@ def _write_tables(found: Run, out: Path) -> None:
 
 def _describe(results: Results, row: int, found: Run) -> None:
     """Print which run it was, and how to get it in Python."""
-    names = ("setup", "grid", "task", "label", "seed")
+    names = ("setup", "grid", "task", "method", "seed")
     setup, grid, task, label, seed = (printable(str(results[name][row])) for name in names)
     settings = "".join(f", {name} {printable(format_values([results[name][row]]))}" for name in results.swept)
     length = "does not complete the task" if found.greedy_length is None else f"{found.greedy_length:.6g} steps"

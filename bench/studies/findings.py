@@ -74,7 +74,7 @@ def differences(
     """Yield, per setup and start, how much one method is above another; with `tasks` for each task by itself."""
     check_findings(results)
     if pairs is None:
-        known = {method_of(label).at(None).label for label in results["label"].tolist()}
+        known = {method_of(label).at(None).label for label in results["method"].tolist()}
         pairs = PAIRS if any(known.issuperset(pair) for pair in PAIRS) else PAPER_PAIRS
     if tasks:
         for task in dict.fromkeys(results["task"].tolist()):
@@ -83,7 +83,7 @@ def differences(
         return
     area = results.per_run_values("area")
     runs: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
-    for (setup, label), rows in results.groups("setup", "label"):
+    for (setup, label), rows in results.groups("setup", "method"):
         keys = zip(*(results[name][rows].tolist() for name in ("grid", "task", "seed")), strict=True)
         runs[setup, label] = dict(zip(keys, area[rows].tolist(), strict=True))
     starts = sorted({method_of(label).optimism for _, label in runs}, key=by_optimism)

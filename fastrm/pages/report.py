@@ -119,7 +119,7 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
             except FastrmError:  # no runs on the same map and seed, or shorter than a tick
                 continue
             rows.append({
-                "setup": setup, "task": task, "label": label, "over": pair.over,
+                "setup": setup, "task": task, "method": label, "over": pair.over,
                 "probability": pair.probability, "probabilityEnds": [pair.probability_low, pair.probability_high],
                 "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
             })  # fmt: skip
@@ -129,8 +129,7 @@ def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str
 
 def summary_data(results: Results) -> list[dict[str, Any]]:
     """Return the summary, tasks named as in the groups."""
-    by = ("setup", "task", *results.swept, "label")
-    rows = [row for row in results.summary(by) if row["runs"]]
+    rows = [row for row in results.summary() if row["runs"]]
     return [
         row | {"task": plots.with_settings(row["task"], {name: row[name] for name in results.swept})} for row in rows
     ]
@@ -143,9 +142,9 @@ def sweeps_data(results: Results) -> list[dict[str, Any]]:
         points = list(plots.sweep_points(results, setting))
         over = " or ".join(dict.fromkeys(point.over for point in points))
         values = list(dict.fromkeys(point.value for point in points))
-        rows = dict.fromkeys((p.setup, p.task, p.label) for p in points)
+        rows = dict.fromkeys((p.setup, p.task, p.method) for p in points)
         for name, what in (("settled", "Settled score"), ("steps", "Steps to 90 %")):
-            cells = {(p.setup, p.task, p.label, p.value): _cell(p, name) for p in points}
+            cells = {(p.setup, p.task, p.method, p.value): _cell(p, name) for p in points}
             tables.append({
                 "title": f"{what} by {setting}: median of runs, with its 95 % interval over {over}",
                 "head": ["setup", "task", "method", *(f"{setting} {plots.value_text(value)}" for value in values)],

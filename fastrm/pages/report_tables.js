@@ -26,7 +26,7 @@ function summaryPanel(data, onmethod) {
     csv: (row) => keys.map((key) => row[key]),
   });
   const columns = [
-    { name: "method", value: (row) => row.label, text: (row) => row.label },
+    { name: "method", value: (row) => row.method, text: (row) => row.method },
     { name: "setup", value: (row) => row.setup, text: (row) => row.setup },
     { name: "task", value: (row) => row.task, text: (row) => row.task },
     { name: "runs", isNumber: true, value: (row) => row.runs, text: (row) => show(row.runs) },
@@ -69,7 +69,7 @@ function summaryPanel(data, onmethod) {
     ),
   ];
   const table = sortable("summary of all methods", columns, data.summary, (row) =>
-    onmethod(row.setup, row.task, row.label),
+    onmethod(row.setup, row.task, row.method),
   );
   return {
     table,
@@ -87,7 +87,7 @@ function summaryPanel(data, onmethod) {
 
 function comparisonPanel(data) {
   const columns = [
-    { name: "method", value: (row) => row.label, text: (row) => row.label },
+    { name: "method", value: (row) => row.method, text: (row) => row.method },
     { name: "setup", value: (row) => row.setup, text: (row) => row.setup },
     { name: "task", value: (row) => row.task, text: (row) => row.task },
     {

@@ -47,7 +47,7 @@ Group = tuple[str, str, str]
 def groups_of(results: Results, *, empty: bool = False) -> dict[Group, Array]:
     """Return the rows of every setup, task, swept setting and method; `empty` keeps those whose runs all failed."""
     found = {}
-    for (setup, task, *values, label), rows in results.groups("setup", "task", *results.swept, "label"):
+    for (setup, task, *values, label), rows in results.groups("setup", "task", *results.swept, "method"):
         if len(rows) or empty:
             found[setup, with_settings(task, dict(zip(results.swept, values, strict=True))), label] = rows
     return found

@@ -59,7 +59,7 @@ class SweepPoint(NamedTuple):
     setup: str
     task: str
     """With the values of other swept settings."""
-    label: str
+    method: str
     value: float | str
     settled: Ends
     steps: Ends
@@ -95,11 +95,11 @@ def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
     others = [name for name in results.swept if name != setting]
     settled, steps = results.per_run_values("settled"), np.nan_to_num(results["steps_to_90"], nan=np.inf)
     maps = np.char.add(np.char.add(results["setup"], "/"), results["grid"])
-    for (setup, task, *values, label, value), rows in results.groups("setup", "task", *others, "label", setting):
+    for (setup, task, *values, method, value), rows in results.groups("setup", "task", *others, "method", setting):
         if len(rows):
             ends, over = _ends(settled[rows], maps[rows])
             task = with_settings(task, dict(zip(others, values, strict=True)))
-            yield SweepPoint(setup, task, label, value, ends, _ends(steps[rows], maps[rows])[0], over)
+            yield SweepPoint(setup, task, method, value, ends, _ends(steps[rows], maps[rows])[0], over)
 
 
 def _ends(values: Array, maps: Array) -> tuple[Ends, str]:
@@ -126,7 +126,7 @@ def start_points(results: Results, tasks: bool = False) -> Iterator[StartPoint]:
     """
     check_findings(results)
     area, steps, solved = results.per_run_values("area"), results["steps_to_90"], results["solved"].astype(np.float64)
-    by = ("setup", "task", "label") if tasks else ("setup", "label")
+    by = ("setup", "task", "method") if tasks else ("setup", "method")
     names = short_names(results["setup"].tolist())
     for key, rows in results.groups(*by):
         if len(rows):
@@ -279,13 +279,13 @@ def sweep_figure(points: Sequence[SweepPoint], setting: str, title: str, look: F
     if not points:
         raise ConfigError(f"no runs with several values of {setting} to draw")
     places = list(dict.fromkeys((point.setup, point.task) for point in points))
-    labels = in_order(list(dict.fromkeys(point.label for point in points)), look)
+    labels = in_order(list(dict.fromkeys(point.method for point in points)), look)
     values = sorted(
         dict.fromkeys(point.value for point in points), key=lambda v: (1, 0.0) if isinstance(v, str) else (0, v)
     )
     is_text, across, lines = isinstance(values[0], str), 0.25, []
     for (column, place), label in itertools.product(enumerate(places), labels):
-        own = [point for point in points if (point.setup, point.task, point.label) == (*place, label)]
+        own = [point for point in points if (point.setup, point.task, point.method) == (*place, label)]
         own.sort(key=lambda point: values.index(point.value))
         beside = 0.1 * (labels.index(label) - 0.5 * (len(labels) - 1))
         x = [values.index(point.value) + beside if is_text else float(point.value) for point in own]

@@ -98,7 +98,7 @@ def test_commands_show_what_is_swept(folder, tmp_path, capsys):
     assert {"sweep-gamma.png", "sweep-epsilon.png", "curves.png", "report.html", "summary.csv"} <= made
     page = (folder / "swept" / "report.html").read_text()
     assert "Settled score by gamma" in page and "a-b, gamma 0.5, epsilon 0.1" in page
-    assert "gamma,epsilon,label" in (folder / "swept" / "summary.csv").read_text()
+    assert "gamma,epsilon,method" in (folder / "swept" / "summary.csv").read_text()
     worst = ["replay", file, "--worst", "crm-bool", "a", "--out", str(tmp_path / "x.npz")]
     capsys.readouterr()
     assert main([*worst, "--where", "gamma=0.5"]) == 0 and "gamma 0.5, epsilon" in capsys.readouterr().out

@@ -93,7 +93,7 @@ def test_claims_have_chips_and_comparisons_are_those_of_python(paper, browser, o
     chips = browser.ask("[...document.querySelectorAll('.claims .chip')].map((chip) => chip.textContent)")
     assert chips == [claim.verdict for claim in judge(paper)]
     first = browser.ask("fastrm.data.comparisons[0]")
-    pair = paper.compare(first["label"], first_label(paper), setup=first["setup"], task=first["task"])
+    pair = paper.compare(first["method"], first_label(paper), setup=first["setup"], task=first["task"])
     assert first["probability"] == pytest.approx(pair.probability) and first["low"] == pytest.approx(pair.low)
     assert first["probabilityEnds"] == pytest.approx([pair.probability_low, pair.probability_high])
     rows = browser.ask("fastrm.data.comparisons")

@@ -205,8 +205,8 @@ def test_failed_runs_are_left_out_of_summaries(tmp_path):
 
 
 def test_the_summary_knows_medians_and_shares(results):
-    rows = results.summary(by=("label", "task"))
-    row = next(row for row in rows if row["label"] == "hrm-num" and row["task"] == "a-b")
+    rows = results.summary(by=("method", "task"))
+    row = next(row for row in rows if row["method"] == "hrm-num" and row["task"] == "a-b")
     assert row["runs"] == 15 and row["shortest_share"] == 0.8 and row["settled_50"] == pytest.approx(0.95)
     with pytest.raises(ConfigError, match=r"no coordinate 'lable' \(did you mean label\?\)"):
         results.summary(by=("lable",))

@@ -115,7 +115,8 @@ def test_a_row_of_the_schema_is_a_word_of_results(tmp_path):
 
 def test_methods_are_called_methods_outside_files(tmp_path):
     results = make(tmp_path)
-    for names in (results.coordinates, results.per_run(), results.to_pandas(), results.summary()[0]):
+    for names in (results.coordinates, results.per_run(), results.to_pandas(), results.summary()[0],
+                  results.summary(by=["task", "label"])[0]):  # fmt: skip
         assert "method" in names and "label" not in names
     assert "label" in results.to_xarray().coords
     assert results["method"].tolist() == results["label"].tolist()
