@@ -58,6 +58,7 @@ COMMANDS = {
     "info": Command(_READ, "show what a result file holds and where it came from", {
         "info results/quick.h5": "as a table",
         "info results/quick.h5 --json": "everything, for programs",
+        "info results/quick.h5 --compare a a-b --by task": "two tasks, run by run, with an interval",
     }),
     "claims": Command(_READ, "judge the paper's claims by a result file, and say why", {
         "claims results/paper.h5": "one file, in detail",

@@ -262,6 +262,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page, such as r.html")
     add_learner_file(parser)
     parser.add_argument("--against", metavar="METHOD", help="compare all methods with this one (default: the first)")
+    parser.add_argument("--by", default="method", metavar="COORDINATE", help="compare tasks, kinds or others instead")
     parser.add_argument("--all-runs", action="store_true", help="list every run, not only best, median and worst")
     parser.add_argument(
         "--replays", type=int, default=12, metavar="N", help="runs that can be walked on the page (default 12)"
@@ -289,7 +290,7 @@ def run_report(arguments: argparse.Namespace) -> int:
     claims, findings = judged(results, exact=not arguments.no_verdicts)
     page = report_page(
         results, claims=[claim.to_dict() for claim in claims], findings=findings, against=arguments.against,
-        all_runs=arguments.all_runs, replays=arguments.replays,
+        by=arguments.by, all_runs=arguments.all_runs, replays=arguments.replays,
     )  # fmt: skip
     write_page(arguments.out, page)
     return 0

@@ -12,13 +12,13 @@ import numpy as np
 import fastrm
 from fastrm import plots
 from fastrm.arrays import Array
-from fastrm.checks import check_whole
-from fastrm.errors import ConfigError, FastrmError, did_you_mean, shown
+from fastrm.checks import check_choice, check_whole
+from fastrm.errors import ConfigError, FastrmError
 from fastrm.experiments import method_of, problem_of, replay
 from fastrm.learners import acts_by_state
 from fastrm.pages import page
 from fastrm.pages.explain import SCRIPTS, explain_data
-from fastrm.results import Results, band, by_map, holm, interval_of_mean
+from fastrm.results import Results, band, by_map, holm, interval_of_mean, methods_without
 
 Groups = Mapping[plots.Group, Array]
 """Rows of the runs of every group that has some."""
@@ -102,27 +102,28 @@ def _differences(values: Array, low: float, high: float) -> Array:
     return folded
 
 
-def comparisons(results: Results, groups: Groups, against: str) -> list[dict[str, Any]]:
-    """Compare every method with one, on each setup and task: settled scores, run by run."""
-    rows: list[dict[str, Any]] = []
-    for setup, task in dict.fromkeys(key[:2] for key in groups):
-        labels = [label for one, two, label in groups if (one, two) == (setup, task)]
-        if against not in labels or len(labels) < 2:
+def comparisons(results: Results, groups: Groups, against: Any, by: str = "method") -> list[dict[str, Any]]:
+    """Compare every group with the one that has another value of a coordinate: settled scores, run by run."""
+    rest, values = methods_without(results.plan, by), results[by]
+    columns = {name: results[name] for name in ("setup", "task", *results.swept) if name != by}
+    panel, last, rows = results, dict[str, Any](), list[dict[str, Any]]()
+    for (setup, task, label), (first, *_) in groups.items():
+        wanted = {name: column[first] for name, column in columns.items()}
+        if by != "method":
+            wanted["method"] = [other for other in rest if rest[other] == rest[label]]
+        if wanted != last:  # the methods of a panel share one selection
+            last, panel = wanted, results.select(**wanted)
+        if values[first] == against:
             continue
-        row = groups[setup, task, against][0]
-        panel = results.select(**{name: results[name][row] for name in ("setup", "task", *results.swept)})
-        for label in labels:
-            if label == against:
-                continue
-            try:
-                pair = panel.compare(label, against)
-            except FastrmError:  # no runs on the same map and seed, or shorter than a tick
-                continue
-            rows.append({
-                "setup": setup, "task": task, "method": label, "over": pair.over,
-                "probability": pair.probability, "probabilityEnds": [pair.probability_low, pair.probability_high],
-                "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
-            })  # fmt: skip
+        try:
+            pair = panel.compare(values[first], against, by=by)
+        except FastrmError:  # no such runs on the same map and seed, or shorter than a tick
+            continue
+        rows.append({
+            "setup": setup, "task": task, "method": label, "over": pair.over,
+            "probability": pair.probability, "probabilityEnds": [pair.probability_low, pair.probability_high],
+            "difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p,
+        })  # fmt: skip
     corrected = holm([row["p"] for row in rows])
     return [row | {"holm": float(p)} for row, p in zip(rows, corrected, strict=True)]
 
@@ -239,7 +240,8 @@ def report_page(
     *,
     claims: Sequence[Mapping[str, Any]] = (),
     findings: Sequence[Mapping[str, Any]] = (),
-    against: str | None = None,
+    against: str | float | None = None,
+    by: str = "method",
     all_runs: bool = False,
     replays: int = REPLAYS,
 ) -> str:
@@ -256,8 +258,10 @@ def report_page(
         Claims that were judged on the file: `Claim.to_dict` of `fastrm.bench.studies` makes one.
     findings : sequence of mappings, optional
         Tables to show, each with a ``title``, a ``head`` and ``rows`` of words.
-    against : str, optional
-        The method that all others are compared with; the first by default.
+    against : str or number, optional
+        The method that all others are compared with; the first by default. With `by`, a value of that coordinate.
+    by : str
+        What comparisons are by; see `Results.compare`.
     all_runs : bool
         List every run; by default the best, the median and the worst of each group.
     replays : int
@@ -271,12 +275,9 @@ def report_page(
     if not plots.has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to show (no runs, all failed, or no ticks)")
     groups = plots.groups_of(results)
-    labels = list(dict.fromkeys(label for _, _, label in groups))
-    base = against or labels[0]
-    if base not in labels:
-        raise ConfigError(
-            f"against={shown(base)}: no such method{did_you_mean(base, labels)}; there are {', '.join(labels)}"
-        )
+    check_choice("by", by, results.coordinates)
+    first = next(value for (value,), rows in results.groups(by) if len(rows))
+    base = results.select(**{by: first if against is None else against})[by][0]
     check_whole("replays", replays, 0, MOST_REPLAYS)
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
@@ -297,8 +298,8 @@ def report_page(
         "curves": curves,
         "summary": summary_data(results),
         "note": results.schedule_note,
-        "against": base,
-        "comparisons": comparisons(results, groups, base),
+        "against": base if by == "method" else f"{by} {base}",
+        "comparisons": comparisons(results, groups, base, by),
         "claims": [
             {**claim, "failing": claim["failing"][:20], "chip": _CHIPS.get(claim["verdict"], "unsure")}
             for claim in claims

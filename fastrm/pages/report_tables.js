@@ -132,9 +132,9 @@ function comparisonPanel(data) {
     el(
       "p",
       { class: "soft" },
-      `How likely a run of a method settles higher than one of ${data.against} on the same map and task; ties count half. Runs of a pair share their random numbers.`,
+      `How likely a run settles higher than one of ${data.against} that is alike in all else; ties count half. Runs of a pair on the same map share their random numbers.`,
     ),
-    sortable(`methods compared with ${data.against}`, columns, data.comparisons).node,
+    sortable(`compared with ${data.against}`, columns, data.comparisons).node,
   );
 }
 

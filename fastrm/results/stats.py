@@ -42,6 +42,7 @@ from fastrm.errors import ConfigError
 from fastrm.results.schema import VALUES, Variable, find_number
 
 if TYPE_CHECKING:
+    from fastrm.experiments import Plan
     from fastrm.results.dataset import Results
 
 QUARTILES = (25.0, 50.0, 75.0)
@@ -455,9 +456,14 @@ def _by_pair(side: Results, value: str, by: str, alike: Sequence[str]) -> dict[t
     if by == "setup":  # the map of a file is called like its setup
         columns["grid"] = ["" if grid == side["setup"][0] else grid for grid in columns["grid"]]
     if by != "method":
-        rest = {m.label: tuple(part for name, part in vars(m).items() if name != by) for m in side.plan.methods}
+        rest = methods_without(side.plan, by)
         columns["method"] = [rest[label] for label in columns["method"]]
     return dict(zip(zip(*columns.values(), strict=True), side.per_run_values(value)[fine].tolist(), strict=True))
+
+
+def methods_without(plan: Plan, part: str) -> dict[str, tuple[Any, ...]]:
+    """Return what is left of every method, by its label, without one of its parts: without kind, algo or shaping."""
+    return {m.label: tuple(value for name, value in vars(m).items() if name != part) for m in plan.methods}
 
 
 def _widen(interval: Interval, middle: float, reach: float) -> Interval:

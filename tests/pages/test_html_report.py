@@ -14,6 +14,8 @@ from fastrm.bench.__main__ import main
 from fastrm.bench.studies import judge
 from fastrm.bench.studies.findings import findings_tables
 from fastrm.pages import report_page
+from fastrm.pages.report import comparisons
+from fastrm.plots import groups_of
 from fastrm.results import band, holm
 
 from made_results import make_file, make_plan
@@ -224,3 +226,17 @@ def test_the_command_writes_the_page(tiny, tmp_path, capsys):
     out = tmp_path / "r.html"
     assert main(["report", str(tiny.path), "-o", str(out), "--replays", "0", "--all-runs"]) == 0
     assert str(out) in capsys.readouterr().out and out.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_comparisons_may_be_by_another_coordinate(tiny):
+    groups = groups_of(tiny)
+    rows = comparisons(tiny, groups, "a", "task")
+    assert {(row["setup"], row["task"], row["method"]) for row in rows} == {key for key in groups if key[1] == "a-b"}
+    for row in rows:
+        pair = tiny.compare("a-b", "a", by="task", setup=row["setup"], method=row["method"])
+        assert (row["difference"], row["probability"]) == (pair.difference, pair.probability)
+    assert '"against":"task a-b"' in report_page(tiny, against="a-b", by="task", replays=0).replace('": ', '":')
+    with pytest.raises(ConfigError, match=r"by='taks': must be one of .* \(did you mean task\?\)"):
+        report_page(tiny, by="taks")
+    with pytest.raises(ConfigError, match="task='b' selects nothing"):
+        report_page(tiny, against="b", by="task")
