@@ -330,13 +330,31 @@ def _finish_panel(axis: Axes, steps: Array, top: float, title: str, width: float
     if look.xscale == "linear":
         unit = "k" if look.xlabel is not None else ""
         axis.xaxis.set_major_formatter(lambda step, _: f"{step / 1e3:g}{unit if step else ''}")
-    elif last < 12 * first:  # hardly more than a decade, in which powers of ten are too few and all digits too many
+    elif last < 12 * first or math.floor(math.log10(last)) == math.ceil(math.log10(first)):
+        # about a decade, in which powers of ten are too few and all digits too many
         marks = [digit * 10**power for power in range(17) for digit in (1, 2, 5)]
         seen = [mark for mark in marks if first <= mark <= last] or [first, int(steps[-1])]
-        axis.set_xticks(seen, [f"{mark:,}".replace(",", " ") for mark in seen])
+        names = [f"{mark:,}".replace(",", " ") for mark in seen]
+        axis.set_xticks(seen, thinned(names, [width * math.log(mark / first, last / first) for mark in seen]))
         axis.set_xticks([], minor=True)
     axis.set_ylim(0, top)
     axis.set_yticks(np.arange(0, 1.01, 0.25))
+
+
+def thinned(names: Sequence[str], places: Sequence[float]) -> list[str]:
+    """Return the numbers below ticks at places in inches, empty where one would run into the one before.
+
+    >>> thinned(["100 000", "200 000", "500 000"], [0.0, 0.1, 1.0])
+    ['100 000', '', '500 000']
+    """
+    from matplotlib import rcParams
+
+    kept, taken = [], -math.inf
+    for name, middle in zip(names, places, strict=True):
+        half = text_width(name, rcParams["xtick.labelsize"]) / 2
+        kept.append(name if middle - half > taken else "")
+        taken = middle + half if kept[-1] else taken
+    return kept
 
 
 def _name_ends(

@@ -78,9 +78,10 @@ def test_steps_begin_where_a_run_has_a_score(tmp_path):
     assert learning_curves(never).axes[0].get_xlim()[0] == 50_000
 
 
-@pytest.mark.parametrize("ticks", [(2, 19), (11, 17), (18, 19), (0, 9), (0, 19), (19, 19)])
-def test_numbers_of_steps_do_not_overlap_and_some_are_there(tmp_path, ticks):
-    results = made(tmp_path, tasks=("a",), methods=("crm-num",), learner=LearnerConfig(tick=50_000))
+@pytest.mark.parametrize("setups", [("1a1b1c",), ("1a1b1c", "2a2b2c")], ids=["wide", "narrow"])
+@pytest.mark.parametrize("ticks", [(2, 19), (11, 17), (18, 19), (0, 9), (0, 17), (1, 19), (0, 19), (19, 19)])
+def test_numbers_of_steps_do_not_overlap_and_some_are_there(tmp_path, ticks, setups):
+    results = made(tmp_path, setups=setups, tasks=("a",), methods=("crm-num",), learner=LearnerConfig(tick=50_000))
     scores, steps = results["score"].copy(), results["step"][: ticks[1] + 1]
     scores[:, : ticks[0]] = np.nan
     some = replace(results, loaded={**results.columns, "score": scores[:, : ticks[1] + 1], "step": steps})
