@@ -133,8 +133,11 @@ def put_title(figure: Figure, title: str) -> None:
 
 def set_panel_title(axis: Axes, title: str, width: float) -> None:
     """Write the title of a panel, in smaller type where it is wider than `width` inches."""
-    title = printable(title)
-    axis.set_title(title, pad=3, parse_math=False, fontsize=min(8.0, 8.0 * width / text_width(title, 8)))
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    title, size = printable(title), FontProperties(size=rcParams["axes.titlesize"]).get_size_in_points()
+    axis.set_title(title, pad=3, parse_math=False, fontsize=size * min(1.0, width / max(text_width(title, size), 0.1)))
 
 
 def wrapped(title: str, width: float) -> list[str]:

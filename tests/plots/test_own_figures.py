@@ -86,9 +86,12 @@ def test_curves_are_drawn_into_given_axes(tmp_path, axes):
 
 
 def test_axes_keep_the_style_of_their_owner(tmp_path, axes):
-    with plt.rc_context({"lines.linewidth": 7.0}):
+    with plt.rc_context({"lines.linewidth": 7.0, "axes.titlesize": 21.0}):
+        learning_curves(made(tmp_path), "", ax=axes)
+        assert axes.get_title() == ""
         learning_curves(made(tmp_path), ax=axes)
     assert {line.get_linewidth() for line in named_lines(axes).values()} == {7.0}
+    assert axes.title.get_fontsize() == 21.0 and axes.get_title() == "1a1b1c, task a"
 
 
 def test_axes_take_one_panel_and_the_message_says_how_to_select_it(tmp_path, axes):
