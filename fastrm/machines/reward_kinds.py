@@ -101,7 +101,7 @@ class Payment:
 
 
 def _number(value: float) -> Number:
-    return Number(float(value) + 0.0)
+    return Number(float(value) + 0.0)  # no minus zero
 
 
 def _zero(*_: object) -> Expression:
@@ -127,7 +127,7 @@ def _minus_distance(payment: Payment, targets: Sequence[str]) -> Expression:
     return Unary("-", distances[0] if len(distances) == 1 else Chain("min", distances))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RewardKind:
     """What machines of a kind pay, where nothing else is asked for."""
 
@@ -152,53 +152,22 @@ class RewardKind:
     in_paper: bool = False
 
 
-_ROWS: dict[Kind, RewardKind] = {
-    row.name: row
-    for row in (
-        RewardKind(
-            name="boolean",
-            short="bool",
-            meaning="R at the end, nothing on the way",
-            terminal=lambda visits: 1.0,
-            in_paper=True,
-        ),
-        RewardKind(
-            name="numeric-boolean",
-            short="num-bool",
-            meaning="R at the end, a little for every target and every step towards one",
-            terminal=lambda visits: 1000.0,
-            arrive=_step_or_terminal,
-            pays_approach=True,
-            in_paper=True,
-        ),
-        RewardKind(
-            name="numeric",
-            short="num",
-            meaning="R at the end, minus the distance to the nearest target on the way",
-            terminal=lambda visits: 0.0 if visits == 1 else _ten_to_the_visits(visits),
-            failure=lambda visits: Number(-_ten_to_the_visits(visits)),
-            wait=_minus_distance,
-            counts_visits=True,
-            in_paper=True,
-        ),
-        RewardKind(
-            name="potential",
-            short="pot",
-            meaning="R at the end, and what every move changes of a potential",
-            terminal=lambda visits: 1.0,
-            has_potential=True,
-        ),
-        RewardKind(
-            name="distance-to-go",
-            short="dtg",
-            meaning="minus the steps to go to the end of the task",
-            terminal=lambda visits: 0.0,
-            failure=_minus_steps_to_go,
-            arrive=_minus_steps_to_go,
-            wait=_minus_steps_to_go,
-        ),
-    )
-}
+# fmt: off
+_ROWS: dict[Kind, RewardKind] = {row.name: row for row in (
+    RewardKind("boolean", "bool", "R at the end, nothing on the way",
+               lambda visits: 1.0, in_paper=True),
+    RewardKind("numeric-boolean", "num-bool", "R at the end, a little for every target and every step towards one",
+               lambda visits: 1000.0, arrive=_step_or_terminal, pays_approach=True, in_paper=True),
+    RewardKind("numeric", "num", "R at the end, minus the distance to the nearest target on the way",
+               lambda visits: 0.0 if visits == 1 else _ten_to_the_visits(visits),
+               lambda visits: Number(-_ten_to_the_visits(visits)),
+               wait=_minus_distance, counts_visits=True, in_paper=True),
+    RewardKind("potential", "pot", "R at the end, and what every move changes of a potential",
+               lambda visits: 1.0, has_potential=True),
+    RewardKind("distance-to-go", "dtg", "minus the steps to go to the end of the task",
+               lambda visits: 0.0, _minus_steps_to_go, arrive=_minus_steps_to_go, wait=_minus_steps_to_go),
+)}
+# fmt: on
 KINDS: tuple[Kind, ...] = tuple(_ROWS)
 PAPER_KINDS: tuple[Kind, ...] = tuple(row.name for row in _ROWS.values() if row.in_paper)
 SHORT_KINDS: dict[str, Kind] = {row.short: row.name for row in _ROWS.values()}
