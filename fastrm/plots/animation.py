@@ -59,11 +59,7 @@ class Stage(NamedTuple):
 
 @by_kind
 def save_episode(
-    problem: Problem,
-    path: Sequence[Any],
-    out: Path,
-    milliseconds: int = 120,
-    actions: Sequence[int] | None = None,
+    problem: Problem, path: Sequence[Any], out: Path, milliseconds: int = 120, actions: Sequence[int] | None = None
 ) -> None:
     """Write an episode as an animated GIF, a frame per step.
 

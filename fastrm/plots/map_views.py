@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,16 +32,7 @@ from fastrm.plots.palette import (
     rgb,
 )
 from fastrm.plots.style import check_width, new_figure, put_title, style
-from fastrm.problems import (
-    Episode,
-    Problem,
-    TabularEpisode,
-    TabularProblem,
-    check_tabular,
-    retrace,
-    slide,
-    unsupported,
-)
+from fastrm.problems import Episode, Problem, TabularEpisode, TabularProblem, check_tabular, retrace, slide, unsupported
 from fastrm.worlds import FLOOR, FLOOR_TOO, OFFSETS, START, WALL, Cell, GridMap, TableWorld, check_layout_of
 
 if TYPE_CHECKING:
@@ -101,11 +92,8 @@ def draw_ground(axis: Axes, grid: GridMap) -> None:
     if lines:
         from matplotlib.collections import LineCollection
 
-        casing = LineCollection(lines, colors=WHITE, linewidths=2.6, zorder=1.6)  # seen on dark colours too
-        axis.add_collection(casing, autolim=False)
-        axis.add_collection(
-            LineCollection(lines, colors=MAP_COLOURS["figure"]["fence"], linewidths=1.4, zorder=1.7), autolim=False
-        )
+        for colour, wide, above in ((WHITE, 2.6, 1.6), (MAP_COLOURS["figure"]["fence"], 1.4, 1.7)):  # white on dark
+            axis.add_collection(LineCollection(lines, colors=colour, linewidths=wide, zorder=above), autolim=False)
     axis.set_axis_off()
 
 
@@ -118,7 +106,7 @@ def draw_objects(axis: Axes, grid: GridMap, side: float, starts: Sequence[Cell] 
 
     size = float(np.clip(60 * side / max(grid.size), 5.5 if side < 2 else 6.5, 16))
     marked, _ = starts_to_mark(grid.starts if starts is None else starts)
-    rows, columns = [row for row, _ in marked], [column for _, column in marked]
+    rows, columns = np.array(marked).reshape(-1, 2).T
     for colour, thick in ((WHITE, 2.6), (MAP_COLOURS["figure"]["start"], 1.2)):
         axis.plot(
             columns, rows, marker=START_MARKER, linestyle="", color=colour, markersize=size * 0.6,
@@ -139,24 +127,19 @@ def show(grid: GridMap, row: int, column: int) -> str:
     return grid.render(rows)
 
 
-_PIXELS = 12
-
-
 def paint(grid: GridMap, row: int, column: int) -> Array:
     """Return a map as an image, the agent black."""
     tiles = {WALL: "wall", FLOOR: "floor", START: "start"}
     colours = {letter: rgb(object_colour(k)) for k, letter in enumerate(grid.objects)}
     colours |= {tile: rgb(MAP_COLOURS["image"][name]) for tile, name in tiles.items()}
-    small = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8)
-    image = small.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
+    small, side = np.array([[colours[tile] for tile in line] for line in grid.rows], dtype=np.uint8), 12
+    image = small.repeat(side, axis=0).repeat(side, axis=1)
     for ends in fence_ends(grid):
-        left, top, right, bottom = (_PIXELS * end for end in ends)
+        left, top, right, bottom = (side * end for end in ends)
         across, down = int(left == right), int(top == bottom)  # a pixel on either side
         image[top - down : bottom + down, left - across : right + across] = colours[WALL]
-    inside = slice(_PIXELS // 4, _PIXELS - _PIXELS // 4)
-    image[row * _PIXELS : (row + 1) * _PIXELS, column * _PIXELS : (column + 1) * _PIXELS][inside, inside] = rgb(
-        MAP_COLOURS["image"]["agent"]
-    )
+    y, x, rim = row * side, column * side, side // 4
+    image[y + rim : y + side - rim, x + rim : x + side - rim] = rgb(MAP_COLOURS["image"]["agent"])
     return image
 
 
@@ -224,27 +207,12 @@ def visits(problem: TabularProblem, q: Array, epsilon: float = 0.1, episode_limi
 
 def known_values(q: Array, initial: float) -> Array:
     """Return the best value along the last axis, NaN where no action was ever updated."""
-    known: Array = np.where((q == initial).all(axis=-1), np.nan, q.max(axis=-1))
-    return known
+    return np.where((q == initial).all(axis=-1), np.nan, q.max(axis=-1))
 
 
 def last_best(values: Array) -> Array:
     """Return the last of the largest along the last axis, as roll-outs choose."""
-    last: Array = values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1)
-    return last
-
-
-class _Learned(NamedTuple):
-    """What is drawn of a run."""
-
-    q: Array
-    """[cell, machine state, action]."""
-    titles: tuple[str, ...]
-    """Of the policy in each machine state."""
-    visits: Array
-    """[cell, machine state]."""
-    paths: dict[int, list[list[Cell]]]
-    """The parts of the greedy paths in a machine state, one for each time that it is entered."""
+    return np.asarray(values.shape[-1] - 1 - values[..., ::-1].argmax(axis=-1))
 
 
 @by_kind
@@ -283,7 +251,9 @@ def draw_policies(
     width = 9.4 if width is None else width
     check_number("width", width, 4, 40)
     rows, columns = problem.grid.size
-    learned = _gather(problem, run)
+    paths = _path_parts(problem, run)
+    q, titles = _values(problem, run, paths)
+    count = visits(problem, q, run.last_epsilon, run.config.episode_limit)
     wanted = list(states if states is not None else range(problem.tables.n_u))
     chosen = wanted[:MAX_STATES]
     side = (width - 2.1) / 3
@@ -303,14 +273,13 @@ def draw_policies(
             lefts = (0.08, side + 0.23, 2 * side + 1.23)
             axes = [panel(left, row, side) for left in lefts]
             bars = [panel(left + side + 0.07, row, 0.1) for left in lefts[1:]]
-            _draw_policy(axes[0], problem, learned, u)
-            best = known_values(learned.q[:, u], run.config.q_init)
+            _draw_policy(axes[0], problem, q[:, u], count[:, u] > 0, paths.get(u, ()))
+            best = known_values(q[:, u], run.config.q_init)
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
-            _draw_field(axes[2], bars[1], problem, learned.visits[:, u], "visits after training", in_logs=True)
-            for axis, title in zip(axes, (learned.titles[u], "values", "visits"), strict=True):
+            _draw_field(axes[2], bars[1], problem, count[:, u], "visits after training", in_logs=True)
+            for axis, title in zip(axes, (titles[u], "values", "visits"), strict=True):
                 draw_objects(axis, problem.grid, side, problem.starts)
-                axis.set_xlim(-0.5, columns - 0.5)
-                axis.set_ylim(rows - 0.5, -0.5)
+                axis.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
                 axis.set_title(printable(f"{name}: {title}"), pad=3, parse_math=False)
         figure.text(0.08 / width, 0.05 / height, "\n".join(note), fontsize=7, color="0.3", va="bottom")
         cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
@@ -328,10 +297,8 @@ def draw_run(run: Run) -> Figure:
         figure.subplots_adjust(left=0.12, right=0.97, bottom=0.2, top=0.87)
         axis.plot(run.step, run.score, color=HERE_COLOUR)
         axis.axhline(1.0, **RULE)
-        axis.set_xlim(0, run.step[-1])
+        axis.set(xlim=(0, run.step[-1]), xlabel="training steps", ylabel="score (1 = unit)")
         axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
-        axis.set_xlabel("training steps")
-        axis.set_ylabel("score (1 = unit)")
         put_title(figure, f"{run.algo.upper()}{' + shaping' * run.shaping}, seed {run.seed}")
     return figure
 
@@ -359,8 +326,8 @@ def _note(problem: TabularProblem, run: Run) -> str:
     )
 
 
-def _gather(problem: TabularProblem, run: Run) -> _Learned:
-    """Gather what is drawn of a run, by machine state."""
+def _path_parts(problem: TabularProblem, run: Run) -> dict[int, list[list[Cell]]]:
+    """Return the parts of the greedy paths in every machine state, one for each time that it is entered."""
     paths: dict[int, list[list[Cell]]] = {}
     for number, path in enumerate(run.greedy_paths):
         u_before = -1
@@ -371,31 +338,35 @@ def _gather(problem: TabularProblem, run: Run) -> _Learned:
                 paths.setdefault(moment.state, []).append([])
             paths[moment.state][-1].append(moment.cell)
             u_before = moment.state
-    q, titles = run.q, ("greedy actions",) * problem.tables.n_u
-    if run.controller is not None:
-        q, titles = _options(problem, run, paths)
-    elif not registry.find(run.algo).per_state:
-        raise ConfigError(f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm")
-    count = visits(problem, q, run.last_epsilon, run.config.episode_limit)
-    return _Learned(q, titles, count, paths)
+    return paths
 
 
-def _options(problem: TabularProblem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, tuple[str, ...]]:
-    """Return values and titles of the option that is taken in each machine state: on the path, or else at the start."""
+def _values(problem: TabularProblem, run: Run, paths: dict[int, list[list[Cell]]]) -> tuple[Array, Sequence[str]]:
+    """Return values, [cell, machine state, action], and the title of the policy in each machine state.
+
+    Of options it is the one that is taken: on the path, or else at the start.
+    """
+    if run.controller is None:
+        if not registry.find(run.algo).per_state:
+            raise ConfigError(
+                f"{run.algo} keeps no values per machine state; draw a run of another learner, such as crm"
+            )
+        return run.q, ["greedy actions"] * problem.tables.n_u
     first, pairs = run.more["first_option"], option_pairs(problem, run.config.self_loop_options)
-    chosen, titles = [], []
+    chosen = []
     for u in range(problem.tables.n_u):
         s = problem.number_of(paths[u][0][0]) if u in paths else problem.start
         values = run.more["controller"][s, int(first[u]) : int(first[u + 1])]
         chosen.append(int(first[u]) + int(last_best(values)))
-        titles.append(f"option to {pairs[chosen[-1]][2] or 'the end'}")
-    return run.q[:, chosen], tuple(titles)
+    return run.q[:, chosen], [f"option to {pairs[option][2] or 'the end'}" for option in chosen]
 
 
-def _draw_policy(axis: Axes, problem: TabularProblem, learned: _Learned, u: int) -> None:
-    """Draw greedy actions, dark where agents go, and the path."""
+def _draw_policy(
+    axis: Axes, problem: TabularProblem, q: Array, seen: Array, parts: Sequence[Sequence[Cell]]
+) -> None:  # fmt: skip
+    """Draw greedy actions, dark in cells that agents have seen, and the parts of a path."""
     draw_ground(axis, problem.grid)
-    q, (rows, columns) = learned.q[:, u], problem.terrain.cells.T
+    rows, columns = problem.terrain.cells.T
     down, right = _directions(problem, last_best(q)).T
     apart = math.ceil(max(problem.grid.size) / MOST_ARROWS)
     inside = math.prod(side - 2 for side in problem.grid.size)
@@ -403,14 +374,14 @@ def _draw_policy(axis: Axes, problem: TabularProblem, learned: _Learned, u: int)
     length = 0.74 * apart if is_open else min(0.74 * apart, 0.9)  # no arrow reaches over a fence or wall
     drawn = q.max(axis=1) > q.min(axis=1)  # where all actions are equal nothing was learned
     drawn &= ((rows - 1) % apart == (apart - 1) // 2) & ((columns - 1) % apart == (apart - 1) // 2)
-    seen, colours = learned.visits[:, u] > 0, MAP_COLOURS["figure"]
+    colours = MAP_COLOURS["figure"]
     for these, colour in ((drawn & ~seen, colours["unseen"]), (drawn & seen, colours["arrow"])):
         axis.quiver(
             columns[these], rows[these], right[these], down[these], pivot="mid", angles="xy", units="xy",
             scale_units="xy", scale=1 / length, width=0.15 * length, headwidth=3.6, headlength=3.4, headaxislength=3.1,
             color=colour, zorder=2,
         )  # fmt: skip
-    for part in learned.paths.get(u, ()):
+    for part in parts:
         y, x = np.array(part).T
         for colour, thick in ((WHITE, 3.4), (PATH_COLOUR, 2.0)):
             axis.plot(x, y, color=colour, linewidth=thick, zorder=2.5, gid="path")
@@ -422,8 +393,7 @@ def _directions(problem: TabularProblem, action: Array) -> Array:
         return np.array(OFFSETS)[action]  # also into a wall
     cells = problem.terrain.cells
     way = cells[problem.tables.next_s[np.arange(len(cells)), action]] - cells
-    pointed: Array = np.sign(way) * np.abs(way) / np.maximum(np.abs(way).max(axis=1, keepdims=True), 1)
-    return pointed
+    return np.asarray(way / np.maximum(np.abs(way).max(axis=1, keepdims=True), 1))
 
 
 def _draw_field(

@@ -125,11 +125,7 @@ def show_water(problem: WaterProblem, state: Array, t: int) -> str:
 
 @add_row(save_episode, WaterProblem)
 def save_water_episode(
-    problem: WaterProblem,
-    path: Sequence[Any],
-    out: Path,
-    milliseconds: int = 90,
-    actions: Sequence[int] | None = None,
+    problem: WaterProblem, path: Sequence[Any], out: Path, milliseconds: int = 90, actions: Sequence[int] | None = None
 ) -> None:
     """Write an episode on Water world, the machine beside it; it is told by its actions alone."""
     walk, n_u = problem.walk(list(actions or ())[: MAX_FRAMES - 1]), problem.tables.n_u
