@@ -40,7 +40,6 @@ from fastrm.results.schema import (
     VARIABLES,
     Frame,
     Runs,
-    Variable,
     blank,
     dtype_of,
     variables_of,
@@ -87,14 +86,14 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
         file.create_dataset("tick", data=np.arange(len(step))).make_scale("tick")
         file.create_dataset("step", data=step).dims[0].attach_scale(file["tick"])
         for name in coordinates:
-            _describe(file, _create(file, name, runs.coordinate(name, numbers)), ["run"])
+            column = runs.coordinate(name, numbers)
+            _create(file, name, ["run"], column.shape, column.dtype, column)
         widest = max([1, *(part["error"].dtype.itemsize for part in parts)])
         for variable in variables_of(runs.greedy_ticks):
             name, dimensions = variable.name, ["run", "tick"] if variable.per == "tick" else ["run"]
             shape = (len(numbers), len(step))[: len(dimensions)]
             dtype = np.dtype(f"S{widest}" if name == "error" else dtype_of(variable, runs))
-            dataset = _create(file, name, shape=shape, dtype=dtype)
-            _describe(file, dataset, dimensions)
+            dataset = _create(file, name, dimensions, shape, dtype)
             dataset.attrs["coordinates"] = " ".join(coordinates) + (" step" if variable.per == "tick" else "")
             dataset.attrs["long_name"] = variable.meaning
             for k, part in enumerate(parts):
@@ -150,24 +149,19 @@ def _copy_rows(dataset: h5py.Dataset, runs: Array, part: Columns, name: str, wan
 
 
 def _create(
-    file: h5py.File, name: str, column: Array | None = None, *, shape: tuple[int, ...] = (), dtype: Any = None
+    file: h5py.File, name: str, dimensions: list[str], shape: tuple[int, ...], dtype: Any, column: Array | None = None
 ) -> h5py.Dataset:
-    """Create a compressed, checksummed dataset."""
-    if column is not None:
-        shape, dtype = column.shape, column.dtype
+    """Create a compressed, checksummed dataset with its dimensions and the encoding of text."""
     storage: dict[str, Any] = {}
     if math.prod(shape):
         chunks = (min(shape[0], 4096 if len(shape) == 1 else 256), *shape[1:])
         storage = {"chunks": chunks, "compression": "gzip", "shuffle": True, "fletcher32": True}
-    return file.create_dataset(name, shape=shape, dtype=dtype, data=column, **storage)
-
-
-def _describe(file: h5py.File, dataset: h5py.Dataset, dimensions: Sequence[str]) -> None:
-    """Attach the dimensions and the encoding of text."""
+    dataset = file.create_dataset(name, shape=shape, dtype=dtype, data=column, **storage)
     if dataset.dtype.kind == "S":
         dataset.attrs["_Encoding"] = "utf-8"
     for k, dimension in enumerate(dimensions):
         dataset.dims[k].attach_scale(file[dimension])
+    return dataset
 
 
 class LazyColumns(Mapping[str, Array]):
@@ -204,7 +198,7 @@ class LazyColumns(Mapping[str, Array]):
             raise StoreError(f"{self.source}: {name!r} cannot be read: {_first_line(problem)}") from None
         if not (name in LENGTHS and column.dtype.kind == "f"):  # means
             column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
-        check_column(name, column, self.source)
+        _check_column(name, column, self.source)
         return column
 
     def __contains__(self, name: object) -> bool:
@@ -223,7 +217,7 @@ def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColu
     With `everything` all columns are decompressed at once, so that whatever is wrong with one shows now.
     """
     image = unseal(data, source)
-    check_heaps(image, source)
+    _check_heaps(image, source)
     try:
         with h5py.File(io.BytesIO(image), "r") as file:
             names, attributes = _check(file, source)
@@ -243,7 +237,7 @@ def _first_line(problem: Exception) -> str:
 
 def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     """Check links, storage, sizes and shapes before anything is read; return names of columns, and attributes."""
-    schema = read_schema(file, source)
+    schema = _read_schema(file, source)
     if schema != SCHEMA:
         raise StoreError(f"{source}: schema {schema}; this version of fastrm reads schema {SCHEMA}")
     needed = {"run", "tick", "step", *COORDINATES, "error"}
@@ -264,13 +258,13 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     if sum(math.prod(shape or ()) * sizes[name] for name, shape in shapes.items()) > MAX_BYTES:
         raise StoreError(f"{source}: claims more than {MAX_BYTES >> 30} GiB of data")
     for name, dataset in found.items():
-        check_dataset(name, dataset, source)
+        _check_dataset(name, dataset, source)
     (runs,), (ticks,) = shapes["run"], shapes["tick"]
     for name, shape in shapes.items():
         wanted = {"tick": (ticks,), "step": (ticks,)}.get(name, (runs,))
         if shape != ((runs, ticks) if name in PER_TICK else wanted):
             raise StoreError(f"{source}: {name!r} has shape {shape}")
-    return list(found), read_attributes(file, source)
+    return list(found), _read_attributes(file, source)
 
 
 def reread_image(path: Path) -> bytes:
@@ -309,25 +303,15 @@ _TYPES = {
 """The widest type of every dataset: older files hold counts in fewer bits, and text is as wide as it needs to be."""
 
 
-def check_dataset(name: str, dataset: h5py.Dataset, source: str) -> None:
+def _check_dataset(name: str, dataset: h5py.Dataset, source: str) -> None:
     """Raise StoreError unless type, rank and storage of a dataset are those of a result file."""
-    _check_type(name, dataset, source)
-    rank = 2 if name in PER_TICK else 1
-    if dataset.shape is None or len(dataset.shape) != rank:
-        raise StoreError(f"{source}: {name!r} has shape {dataset.shape}; expected {rank} dimension{'s' * (rank > 1)}")
-    _check_storage(name, dataset, source)
-
-
-def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
-    """Check the type, its class by HDF5: h5py shows text of any length, references and records alike as objects."""
-    kind = dataset.id.get_type()
+    kind = dataset.id.get_type()  # h5py shows text of any length, references and records alike as objects
     is_number = name in (*SETTINGS, *LENGTHS) and kind.get_class() == h5py.h5t.FLOAT  # else text, or whole numbers
-    widest = np.dtype("f8" if is_number else _TYPES[name])
+    widest, found = np.dtype("f8" if is_number else _TYPES[name]), dataset.dtype
     right = kind.get_class() == _CLASSES[widest.kind]
     if right and widest.kind == "S":
         right = not kind.is_variable_str() and kind.get_size() <= widest.itemsize
     elif right:
-        found = dataset.dtype
         right = found.kind == widest.kind and found.itemsize <= widest.itemsize
         right = right and (widest.kind in "iu" or found.itemsize == widest.itemsize)
     if not right:
@@ -335,10 +319,12 @@ def _check_type(name: str, dataset: h5py.Dataset, source: str) -> None:
             "i": "whole numbers of at most", "u": "whole numbers without a sign of at most",
             "f": "floating-point numbers of", "S": "text of a fixed length up to",
         }  # fmt: skip
-        raise StoreError(
-            f"{source}: {name!r} has type {str(dataset.dtype)[:60]}; expected {words[widest.kind]} "
-            f"{widest.itemsize} byte{'s' * (widest.itemsize > 1)}"
-        )
+        expected = f"{words[widest.kind]} {widest.itemsize} byte{'s' * (widest.itemsize > 1)}"
+        raise StoreError(f"{source}: {name!r} has type {str(found)[:60]}; expected {expected}")
+    rank = 2 if name in PER_TICK else 1
+    if dataset.shape is None or len(dataset.shape) != rank:
+        raise StoreError(f"{source}: {name!r} has shape {dataset.shape}; expected {rank} dimension{'s' * (rank > 1)}")
+    _check_storage(name, dataset, source)
 
 
 def _check_storage(name: str, dataset: h5py.Dataset, source: str) -> None:
@@ -390,7 +376,7 @@ _TABLES = ("experiment", "plan", "semantics")
 """Attributes without which a file says nothing; JSON objects."""
 
 
-def read_schema(file: h5py.File, source: str) -> int:
+def _read_schema(file: h5py.File, source: str) -> int:
     """Return the number of the schema, -1 for none."""
     if "schema" not in file.attrs:
         return -1
@@ -400,11 +386,11 @@ def read_schema(file: h5py.File, source: str) -> int:
     return int(file.attrs["schema"])
 
 
-def read_attributes(file: h5py.File, source: str) -> dict[str, Any]:
+def _read_attributes(file: h5py.File, source: str) -> dict[str, Any]:
     """Return the attributes: text, and the number of the schema."""
     if len(file.attrs) > _MOST_ATTRIBUTES:
         raise StoreError(f"{source}: has {len(file.attrs)} attributes; not a fastrm result file")
-    found: dict[str, Any] = {"schema": read_schema(file, source)}
+    found: dict[str, Any] = {"schema": _read_schema(file, source)}
     for name in file.attrs:
         if name != "schema":
             found[name] = _read_text(file, name, source)
@@ -458,7 +444,7 @@ _HEADER = 16  # bytes before the first object, and before the data of each
 _SMALLEST = 4096  # HDF5 refuses a smaller heap by itself, and one beyond the end of the file
 
 
-def check_heaps(image: bytes, source: str) -> None:
+def _check_heaps(image: bytes, source: str) -> None:
     """Raise StoreError unless the objects of every heap lead from its beginning to its end."""
     begin = image.find(_HEAP)
     while begin >= 0:
@@ -484,34 +470,25 @@ def _is_whole(image: bytes, begin: int) -> bool:
 _VARIABLES = {variable.name: variable for variable in VARIABLES}
 
 
-def check_column(name: str, column: Array, source: str) -> None:
+def _check_column(name: str, column: Array, source: str) -> None:
     """Raise StoreError unless all values of a column are ones that its variable can have."""
     variable = _VARIABLES.get(name)
     if variable is None:
         return
-    wrong = _find_wrong_text(variable, column) if column.dtype.kind == "S" else _find_wrong_number(variable, column)
-    if wrong is not None:
-        raise StoreError(f"{source}: {name!r} holds {wrong}")
-
-
-def _find_wrong_number(variable: Variable, column: Array) -> str | None:
-    """Return the first number out of range; NaN is in every range of floating-point numbers, as it means missing."""
-    with np.errstate(invalid="ignore"):
-        outside = (column < variable.low) | (column > variable.high)
-    if not outside.any():
-        return None
-    return f"{column[outside][0]}; expected numbers from {variable.low:g} to {variable.high:g}"
-
-
-def _find_wrong_text(variable: Variable, column: Array) -> str | None:
+    if column.dtype.kind != "S":
+        with np.errstate(invalid="ignore"):  # NaN is in every range, as it means missing
+            outside = column[(column < variable.low) | (column > variable.high)]
+        if outside.size:
+            expected = f"numbers from {variable.low:g} to {variable.high:g}"
+            raise StoreError(f"{source}: {name!r} holds {outside[0]}; expected {expected}")
+        return
     for value in np.unique(column).tolist():
         try:
             text = value.decode("utf-8")
         except UnicodeDecodeError:
-            return f"{value!r:.60}, which is not UTF-8"
+            raise StoreError(f"{source}: {name!r} holds {value!r:.60}, which is not UTF-8") from None
         if not re.fullmatch(variable.pattern, text):
-            return f"{text!r:.60}, which is no such text"
-    return None
+            raise StoreError(f"{source}: {name!r} holds {text!r:.60}, which is no such text")
 
 
 def check_numbers(columns: Mapping[str, Array], runs: Runs, source: str) -> None:
