@@ -38,31 +38,73 @@ class TooMuchWork(Exception):
     """Diagrams would take more steps than allowed."""
 
 
-class Diagrams:
-    """A store of diagrams over the same variables.
+MAX_STATES = 2000
+MAX_LENGTH = 2000
+MAX_DEPTH = 240  # levels of the grammar; parentheses are five
+MAX_WORK = 600_000  # steps of diagrams: about a second; everyday formulas take a few hundred
+_LEVELS = (("<->",), ("->",), ("|",), ("&",), ("U", "R", "W"))
+_TO_THE_RIGHT = ("->", "U", "R", "W")  # operators that group to the right
+_TOKEN = r"(?P<sign><->|->)|(?P<name>[A-Za-z_]\w*)"
+_KNOWN = f"operators are ! & | -> <-> X N F G U R W, a proposition is {OBJECT_IN_WORDS}"
 
-    >>> diagrams = Diagrams(limit=100)
-    >>> x, y = diagrams.variable(), diagrams.variable()
-    >>> diagrams.choose(x, y, NEVER) == diagrams.choose(y, x, NEVER)
+
+class Part(NamedTuple):
+    """A formula that is no Boolean function of others: a letter, X f or f U g, its operands as diagrams."""
+
+    sign: str
+    left: int = NEVER
+    right: int = NEVER
+
+
+class Rest(NamedTuple):
+    """What the rest of a trace must satisfy."""
+
+    empty: bool
+    """Whether an empty rest satisfies it."""
+    more: int
+    """The formula, as a diagram, that a rest which goes on must satisfy."""
+
+
+class Formulas:
+    """Formulas as diagrams over their parts, built by operators and progressed by labels.
+
+    >>> formulas = Formulas()
+    >>> a, b = formulas.part(Part("a")), formulas.part(Part("b"))
+    >>> formulas.both(a, b) == formulas.both(b, a)
     True
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit, self.count = limit, 0
+    def __init__(self) -> None:
+        self.count = 0
         self.nodes: list[_Question] = [(-1, NEVER, NEVER), (-1, ALWAYS, ALWAYS)]
         """Variable of every diagram, and the diagrams to go to where it is false and where it is true."""
         self._numbers: dict[_Question, int] = {}
         self._chosen: dict[_Question, int] = {}
+        self._diagrams: dict[Part, int] = {}
+        self._parts: dict[int, Part] = {}
+        self._rests: dict[str, dict[int, Rest]] = {}
+        self.unary: dict[str, Callable[[int], int]] = {
+            "!": self.negate,
+            "X": lambda f: self.part(Part("X", f)),
+            "N": lambda f: self.negate(self.part(Part("X", self.negate(f)))),
+            "F": lambda f: self.until(ALWAYS, f),
+            "G": lambda f: self.negate(self.until(ALWAYS, self.negate(f))),
+        }
+        self.binary: dict[str, Callable[[int, int], int]] = {
+            "&": self.both,
+            "|": self.either,
+            "->": lambda f, g: self.choose(f, g, ALWAYS),
+            "<->": lambda f, g: self.choose(f, g, self.negate(g)),
+            "U": self.until,
+            "R": self.release,
+            "W": lambda f, g: self.release(g, self.either(f, g)),
+        }
 
     def work(self) -> None:
         """Count a step; raise TooMuchWork after the last one allowed."""
         self.count += 1
-        if self.count > self.limit:
+        if self.count > MAX_WORK:
             raise TooMuchWork
-
-    def variable(self) -> int:
-        """Return the diagram of a new variable; its place in `nodes` names the variable."""
-        return self._node(len(self.nodes), NEVER, ALWAYS)
 
     def negate(self, f: int) -> int:
         """Return not f."""
@@ -121,63 +163,10 @@ class Diagrams:
             self.nodes.append((variable, low, high))
         return number
 
-
-MAX_STATES = 2000
-MAX_LENGTH = 2000
-MAX_DEPTH = 240  # levels of the grammar; parentheses are five
-MAX_WORK = 600_000  # steps of diagrams: about a second; everyday formulas take a few hundred
-_LEVELS = (("<->",), ("->",), ("|",), ("&",), ("U", "R", "W"))
-_TO_THE_RIGHT = ("->", "U", "R", "W")  # operators that group to the right
-_TOKEN = r"(?P<sign><->|->)|(?P<name>[A-Za-z_]\w*)"
-_KNOWN = f"operators are ! & | -> <-> X N F G U R W, a proposition is {OBJECT_IN_WORDS}"
-
-
-class Part(NamedTuple):
-    """A formula that is no Boolean function of others: a letter, X f or f U g, its operands as diagrams."""
-
-    sign: str
-    left: int = NEVER
-    right: int = NEVER
-
-
-class Rest(NamedTuple):
-    """What the rest of a trace must satisfy."""
-
-    empty: bool
-    """Whether an empty rest satisfies it."""
-    more: int
-    """The formula, as a diagram, that a rest which goes on must satisfy."""
-
-
-class Formulas(Diagrams):
-    """Formulas as diagrams over their parts, built by operators and progressed by labels."""
-
-    def __init__(self) -> None:
-        super().__init__(MAX_WORK)
-        self._diagrams: dict[Part, int] = {}
-        self._parts: dict[int, Part] = {}
-        self._rests: dict[str, dict[int, Rest]] = {}
-        self.unary: dict[str, Callable[[int], int]] = {
-            "!": self.negate,
-            "X": lambda f: self.part(Part("X", f)),
-            "N": lambda f: self.negate(self.part(Part("X", self.negate(f)))),
-            "F": lambda f: self.until(ALWAYS, f),
-            "G": lambda f: self.negate(self.until(ALWAYS, self.negate(f))),
-        }
-        self.binary: dict[str, Callable[[int, int], int]] = {
-            "&": self.both,
-            "|": self.either,
-            "->": lambda f, g: self.choose(f, g, ALWAYS),
-            "<->": lambda f, g: self.choose(f, g, self.negate(g)),
-            "U": self.until,
-            "R": self.release,
-            "W": lambda f, g: self.release(g, self.either(f, g)),
-        }
-
     def part(self, part: Part) -> int:
         """Return the diagram of a part, the same whenever it is the same."""
         if part not in self._diagrams:
-            found = self._diagrams[part] = self.variable()
+            found = self._diagrams[part] = self._node(len(self.nodes), NEVER, ALWAYS)  # a variable is its place
             self._parts[found] = part
         return self._diagrams[part]
 
