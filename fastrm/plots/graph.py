@@ -46,6 +46,11 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
+    @classmethod
+    def around(cls, centre: Point, wide: float, high: float) -> Box:
+        """Return the box of half a width and half a height around a point."""
+        return cls(centre[0] - wide, centre[1] - high, centre[0] + wide, centre[1] + high)
+
 
 class Curve(NamedTuple):
     """A cubic Bezier curve."""
@@ -59,8 +64,7 @@ class Curve(NamedTuple):
         """Return points along the curve, float64 [n, 2]."""
         t = _SAMPLES[:, None]
         weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-        along: Array = np.sum([weight * np.array(point) for weight, point in zip(weights, self, strict=True)], axis=0)
-        return along
+        return np.asarray(np.sum([w * np.array(point) for w, point in zip(weights, self, strict=True)], axis=0))
 
 
 def quadratic(begin: Point, bend: Point, end: Point) -> Curve:
@@ -93,17 +97,14 @@ def pill_outline(box: Box) -> Array:
 
 def shared_area(boxes: Array, others: Array) -> Array:
     """Return the area that every box [n, 4] shares with every other box [m, 4], float64 [n, m]."""
-    wide = np.minimum(boxes[:, None, 2], others[None, :, 2]) - np.maximum(boxes[:, None, 0], others[None, :, 0])
-    high = np.minimum(boxes[:, None, 3], others[None, :, 3]) - np.maximum(boxes[:, None, 1], others[None, :, 1])
-    area: Array = np.maximum(wide, 0.0) * np.maximum(high, 0.0)
-    return area
+    sides = np.minimum(boxes[:, None, 2:], others[:, 2:]) - np.maximum(boxes[:, None, :2], others[:, :2])
+    return np.asarray(np.maximum(sides, 0.0).prod(axis=2))
 
 
 def points_inside(boxes: Array, points: Array) -> Array:
     """Count, for every box [n, 4], the points [m, 2] in it."""
-    x, y = points[None, :, 0], points[None, :, 1]
-    count: Array = ((x > boxes[:, :1]) & (y > boxes[:, 1:2]) & (x < boxes[:, 2:3]) & (y < boxes[:, 3:4])).sum(axis=1)
-    return count
+    x, y, (left, top, right, bottom) = points[:, 0], points[:, 1], boxes.T[:, :, None]
+    return np.asarray(((x > left) & (y > top) & (x < right) & (y < bottom)).sum(axis=1))
 
 
 RADIUS, SMALL, LINE = 24.0, 14.0, 13.0
@@ -145,8 +146,7 @@ class Node:
 
     def box(self, more: float = 0.0) -> Box:
         """Return the box around it, `more` points larger on every side."""
-        (x, y), wide, high = self.place, self.half_width + more, self.half_height + more
-        return Box(x - wide, y - high, x + wide, y + high)
+        return Box.around(self.place, self.half_width + more, self.half_height + more)
 
     def rims(self) -> list[Box]:
         """Return the boxes of its outlines: one of a state, two of a terminal."""
@@ -166,9 +166,8 @@ class Arrow:
 
     def text_box(self) -> Box:
         """Return the box around the text."""
-        x, y = self.text_at
-        wide, high = max(text_width(line, SIZE) for line in self.text) / 2 + 2, LINE * len(self.text) / 2 + 1
-        return Box(x - wide, y - high, x + wide, y + high)
+        wide = max(text_width(line, SIZE) for line in self.text)
+        return Box.around(self.text_at, wide / 2 + 2, LINE * len(self.text) / 2 + 1)
 
     def lines(self) -> Iterator[tuple[str, Point]]:
         """Yield the lines of the text with their centres."""

@@ -145,17 +145,13 @@ def start_points(results: Results, tasks: bool = False) -> Iterator[StartPoint]:
 
 def check_is_plain(results: Results, what: str) -> None:
     """Raise ConfigError if methods are more than their names: if settings are swept, or runs start from others."""
+    source, names = results.path or "these results", ", ".join(results.swept)
     if results.plan.warm_start:
-        raise ConfigError(
-            f"{results.path or 'these results'}: has methods that start with what others learned; {what} are about "
-            "methods that start afresh"
-        )
-    if results.swept:
-        names = ", ".join(results.swept)
-        raise ConfigError(
-            f"{results.path or 'these results'}: has several values of {names}; {what} are about one value of each, "
-            "'plot' and 'report' show all"
-        )
+        about = f"has methods that start with what others learned; {what} are about methods that start afresh"
+        raise ConfigError(f"{source}: {about}")
+    if names:
+        about = f"{what} are about one value of each, 'plot' and 'report' show all"
+        raise ConfigError(f"{source}: has several values of {names}; {about}")
 
 
 def check_findings(results: Results) -> None:
@@ -191,25 +187,14 @@ class _Line(NamedTuple):
     steps: Sequence[Ends]
 
 
-class _Panels(NamedTuple):
-    """A figure of two rows of panels."""
-
-    figure: Figure
-    axes: Any
-    """[2, column]."""
-    width: float
-    """Inches of a panel."""
-    never: float
-    """Height at which steps that are never reached are drawn."""
-
-
 def _draw_rows(
     columns: int, lines: Sequence[_Line], title: str, look: FigureConfig, *, each: float, across: float,
     headroom: float, joined: bool = True, below: float = 0.0,
-) -> _Panels:  # fmt: skip
+) -> tuple[Figure, Any, float, float]:  # fmt: skip
     """Draw an outcome above and steps to 90 % below: lines with bands, or points with bars where not `joined`.
 
-    A panel is `each` inches wide by default, `across` from the next, with room for names of values `below` it.
+    A panel is `each` inches wide by default, `across` from the next, with room for names of values `below` it. Returns
+    the figure, its panels [2, column], the width of one, and the height at which steps that are never reached are.
     """
     names = {label: name_of(label, look) for label in in_order(list(dict.fromkeys(one.label for one in lines)), look)}
     finite = [step for line in lines for ends in line.steps for step in ends if math.isfinite(step)] or [1e4]
@@ -239,7 +224,7 @@ def _draw_rows(
         axis.tick_params(labelleft=column == 0, which="both")
     axes[1][0].set_ylabel("steps to 90 %")
     finish_figure(figure, [line(label=name, **looks[key] | plain) for key, name in names.items()], beside, title)
-    return _Panels(figure, axes, size[0], never)
+    return figure, axes, size[0], never
 
 
 def optimism_sweep(points: Sequence[StartPoint], title: str = "", *, width: float | None = None) -> Figure:
