@@ -92,7 +92,11 @@ def reached_from(seeds: Iterable[Name], ways: Mapping[Name, Iterable[Name]]) -> 
 
 def minimise(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
     """Return the smallest automaton equivalent to `moves` from state 0; None if nothing succeeds."""
-    alive = _alive(moves)
+    into: dict[int, list[int]] = {}
+    for state, ways in enumerate(moves):
+        for to in ways.values():
+            into.setdefault(to, []).append(state)
+    alive = reached_from([DONE], into) - {DONE}  # the states from which success can be reached
     if 0 not in alive:
         return None
     part = _blocks(moves, alive)
@@ -102,17 +106,8 @@ def minimise(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
     def there(state: int) -> int:
         return DONE if state == DONE else order[part[state]] if state in alive else FAILED
 
-    ways = ({label: there(to) for label, to in moves[first[i]].items()} for i in range(len(order)))
-    return Automaton(tuple(labels), tuple(ways))
-
-
-def _alive(moves: list[Ways]) -> set[int]:
-    """Return the states from which success can be reached."""
-    into: dict[int, list[int]] = {}
-    for state, ways in enumerate(moves):
-        for there in ways.values():
-            into.setdefault(there, []).append(state)
-    return reached_from([DONE], into) - {DONE}
+    merged = ({label: there(to) for label, to in moves[first[i]].items()} for i in range(len(order)))
+    return Automaton(tuple(labels), tuple(merged))
 
 
 def _blocks(moves: list[Ways], alive: set[int]) -> dict[int, int]:

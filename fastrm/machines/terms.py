@@ -24,13 +24,13 @@ A letter is then asked for after whatever was done in all states in which it lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastrm.errors import MachineError
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft
-from fastrm.machines.language.expressions import Chain, Guard, Otherwise, Proposition
+from fastrm.machines.language.expressions import Chain, Otherwise, Proposition
 from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import KINDS
 from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
@@ -208,19 +208,14 @@ class _Parser(Tokens):
         place = self.next.place
         if self.next.kind == "number":
             return self.repeat(place)
-        if self.accept("("):
-            return self.inside(self.choice, ")", place)
-        if self.accept("{"):
-            return self.inside(lambda: self.any_order(place), "}", place)
+        if sign := self.accept("(", "{"):
+            with self.deeper(place):
+                term = self.choice() if sign == "(" else self.any_order(place)
+            self.expect(")" if sign == "(" else "}", place)
+            return term
         letter = self.letter(f"{OBJECT_IN_WORDS}, a number, ( or {{")
         self.asked.setdefault(letter, place)
         return Visit(letter)
-
-    def inside(self, read: Callable[[], Term], close: str, place: int) -> Term:
-        with self.deeper(place):
-            term = read()
-        self.expect(close, place)
-        return term
 
     def any_order(self, place: int) -> Term:
         parts: list[Term] = []
@@ -293,22 +288,17 @@ def _ways(draft: Draft) -> Ways | None:
     """Return where objects lead; None if a guard is more than some objects, or something can fail."""
     ways: Ways = {state: {} for state in draft.states}
     for edge in draft.edges:
-        names = _objects(edge.guard)
-        if isinstance(edge.guard, Otherwise) and edge.target == edge.source:
+        guard, target = edge.guard, edge.target
+        if isinstance(guard, Otherwise) and target == edge.source:
             continue
-        if edge.target in draft.failure or not names:
+        parts = guard.operands if isinstance(guard, Chain) and guard.sign == "|" else (guard,)
+        names = [part.name for part in parts if isinstance(part, Proposition)]
+        if target in draft.failure or len(names) < len(parts):
             return None
-        if edge.target != edge.source:
-            ways[edge.source] |= dict.fromkeys(names, "" if edge.target in draft.success else edge.target)
+        if target != edge.source:
+            ways[edge.source] |= dict.fromkeys(names, "" if target in draft.success else target)
     read = {name for row in ways.values() for name in row}
     return ways if all(split_object(name)[1] is None or name[:1] not in read for name in read) else None
-
-
-def _objects(guard: Guard) -> tuple[str, ...]:
-    """Return the objects that open a guard, none if it reads anything else."""
-    parts = guard.operands if isinstance(guard, Chain) and guard.sign == "|" else (guard,)
-    names = tuple(part.name for part in parts if isinstance(part, Proposition))
-    return names if len(names) == len(parts) else ()
 
 
 def _from_name(name: str) -> Agenda | None:

@@ -291,11 +291,11 @@ def _arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) 
     return min(ways, key=lambda way: way[0])[1:]
 
 
-def arrow_head(before: Point, tip: Point, size: float = 8.0) -> tuple[Point, Point, Point]:
+def arrow_head(before: Point, tip: Point, size: float = 8.0) -> list[Point]:
     """Return the triangle at the end of an arrow that comes from a point."""
-    angle = math.atan2(tip[1] - before[1], tip[0] - before[0])
-    sides = [(tip[0] - size * math.cos(angle + turn), tip[1] - size * math.sin(angle + turn)) for turn in (0.42, -0.42)]
-    return tip, sides[0], sides[1]
+    (x, y), angle = tip, math.atan2(tip[1] - before[1], tip[0] - before[0])
+    turned = (angle + 0.42, angle - 0.42)
+    return [tip, *((x - size * math.cos(side), y - size * math.sin(side)) for side in turned)]
 
 
 MARGIN = 12.0
@@ -347,8 +347,7 @@ def role_of(machine: RewardMachine, state: str) -> str:
 def _columns(machine: RewardMachine, joined: Joined) -> list[list[str]]:
     """Sort states into columns by distance from the start; successes are in the last one."""
     depth, frontier = {machine.start: 0}, [machine.start]
-    while frontier:
-        u = frontier.pop(0)
+    for u in frontier:  # grows in the loop
         for source, target in joined:
             if source == u and target not in depth:
                 depth[target] = depth[u] + 1
@@ -358,8 +357,7 @@ def _columns(machine: RewardMachine, joined: Joined) -> list[list[str]]:
         depth[u] = last + 1
     for u in set(machine.failure) & set(depth):
         depth[u] = max(depth[u], min(last, depth[u] + 1))
-    columns = [[u for u in depth if depth[u] == x] for x in range(max(depth.values()) + 1)]
-    columns = [column for column in columns if column]
+    columns = [[u for u in depth if depth[u] == x] for x in sorted(set(depth.values()))]
     for k in range(_ROUNDS):
         order = range(1, len(columns)) if k % 2 == 0 else range(len(columns) - 2, -1, -1)
         height = {u: y - (len(column) - 1) / 2 for column in columns for y, u in enumerate(column)}
@@ -455,9 +453,8 @@ def _beside(node: Node, name: str, text: tuple[str, ...], side: Point, k: int) -
 
 def _at_origin(nodes: list[Node], arrows: list[Arrow], entry: tuple[Point, Point]) -> Drawing:
     """Move everything so that the origin is at its top left."""
-    boxes = [node.box() for node in nodes] + [arrow.text_box() for arrow in arrows]
-    corners = [np.array(boxes)[:, :2], np.array(boxes)[:, 2:], np.array(entry), *(a.curve.points() for a in arrows)]
-    every = np.concatenate(corners)
+    boxes = np.array([*(node.box() for node in nodes), *(arrow.text_box() for arrow in arrows)])
+    every = np.concatenate([boxes.reshape(-1, 2), np.array(entry), *(arrow.curve.points() for arrow in arrows)])
     left, top = (every.min(axis=0) - MARGIN).tolist()
     right, bottom = (every.max(axis=0) + MARGIN).tolist()
 

@@ -299,9 +299,8 @@ class Store:
 
     def _prepare(self, fresh: bool) -> None:
         if os.path.lexists(self.parts) and (self.parts.is_symlink() or not self.parts.is_dir()):  # files of others
-            raise StoreError(
-                f"{self.parts}: must be a folder, for finished batches; remove it, or choose another result file"
-            )
+            cure = "remove it, or choose another result file"
+            raise StoreError(f"{self.parts}: must be a folder, for finished batches; {cure}")
         if fresh:
             self._set_aside()
         self.done = np.zeros(self.runs.count, dtype=np.bool_)
@@ -312,7 +311,10 @@ class Store:
             self._count(columns)
         for segment in self._segments():
             self._count(segment)
-        self._remove_leftovers()
+        # only an owner of the lock writes temporary files: these are those of a killed process
+        beside = leftovers(self.path.parent, self.path.name)
+        for path in (*beside, *(leftovers(self.parts) if self.parts.is_dir() else ())):
+            self.disk.remove(path)
 
     def _set_aside(self) -> None:
         """Rename the file and its finished batches to a free name, under which they can be continued."""
@@ -321,12 +323,6 @@ class Store:
             self.disk.rename(self.path, backup)
         if self._segment_paths():
             self.disk.rename(self.parts, backup.with_name(backup.name + ".parts"))
-
-    def _remove_leftovers(self) -> None:
-        """Remove temporary files of a killed process; only an owner of the lock writes them, and it is gone."""
-        beside = leftovers(self.path.parent, self.path.name)
-        for path in (*beside, *(leftovers(self.parts) if self.parts.is_dir() else ())):
-            self.disk.remove(path)
 
     def _segment_paths(self) -> list[Path]:
         return sorted(self.parts.glob("*.seg")) if self.parts.is_dir() else []
@@ -364,7 +360,7 @@ class Store:
             self.disk.sync(self.parts.parent)
         which = hashlib.blake2b(frame["run"].tobytes(), digest_size=6).hexdigest()  # a failed run is tried with others
         name = f"{int(frame['run'].min()):09d}-{len(frame['run'])}-{which}.seg"
-        self.disk.publish(self.parts / name, pack(self.runs, [frame], self._attributes()))
+        self.disk.publish(self.parts / name, pack(self.runs, [frame], file_attributes(self.runs, self.started)))
         self._count(frame)
 
     def close(self, partial: bool = False) -> Array:
@@ -373,32 +369,26 @@ class Store:
         Runs vanish when somebody removes finished batches, or the file itself, while the experiment runs. Then nothing
         is merged and the store stays open for them to be computed again, unless `partial` says to merge the rest.
         """
-        lost: Array = np.zeros(0, dtype=np.int64)
         try:
             self._lock.hold()
             parts = list(self._segments())
             is_there, has_new = self.path.exists(), bool(parts)
             if is_there:
                 parts.insert(0, _read_part(self.runs, self.path)[0])
-            lost = self._recount(parts)
+            before, self.saved, self.done = self.saved, np.zeros_like(self.saved), np.zeros_like(self.done)
+            for part in parts:
+                self._count(part)
+            lost = np.flatnonzero(before & ~self.saved)
             if len(lost) and not partial:
                 return lost
             if has_new or not is_there:
-                self.disk.publish(self.path, pack(self.runs, parts, self._attributes()))
+                self.disk.publish(self.path, pack(self.runs, parts, file_attributes(self.runs, self.started)))
             self._drop_parts()
         except BaseException:
             self._lock.release()
             raise
         self._lock.release()
         return lost
-
-    def _recount(self, parts: Sequence[Columns]) -> Array:
-        """Count again what is saved; return the runs that had been saved and are in no part now."""
-        before = self.saved
-        self.saved, self.done = np.zeros_like(before), np.zeros_like(before)
-        for part in parts:
-            self._count(part)
-        return np.flatnonzero(before & ~self.saved)
 
     def abandon(self) -> None:
         """Release the file without merging; finished batches stay for the next start."""
@@ -411,15 +401,13 @@ class Store:
             if not any(self.parts.iterdir()):
                 self.disk.remove_folder(self.parts)
 
-    def _attributes(self) -> dict[str, Any]:
-        return file_attributes(self.runs, self.started)
-
 
 def _check_place(path: Path) -> None:
     """Raise ConfigError unless a result file, and the files written beside it, can have this name."""
-    if len(os.fsencode(path.name)) > MAX_NAME_BYTES:
+    length = len(os.fsencode(path.name))
+    if length > MAX_NAME_BYTES:
         raise ConfigError(
-            f"{shown(path.name)}: {len(os.fsencode(path.name))} bytes are too long for a result file, whose name grows "
+            f"{shown(path.name)}: {length} bytes are too long for a result file, whose name grows "
             f"while it is written; use at most {MAX_NAME_BYTES}"
         )
     if not path.name or path.is_dir():
