@@ -99,9 +99,6 @@ class Results:
         """Names of all coordinates of the runs."""
         return *("method" if name == "label" else name for name in COORDINATES), *self.swept
 
-    def _check_coordinate(self, name: object) -> None:
-        check_name("coordinate", name, self.coordinates, ("label",))
-
     def check_requested(self, name: object) -> None:
         """Raise ConfigError for a value that this experiment did not ask for."""
         asked = [value.name for value in VARIABLES if value.on_request]
@@ -135,11 +132,10 @@ class Results:
         """
         keep = np.ones(self.runs, dtype=np.bool_)
         for key, value in wanted.items():
-            self._check_coordinate(key)
-            several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+            check_name("coordinate", key, self.coordinates, ("label",))
             column, values = self[key], list[Any]()
             present = np.unique(column).tolist()
-            for item in value if several else [value]:
+            for item in value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]:
                 values.append(as_stored(item, is_text=column.dtype.kind == "U"))
                 if values[-1] is None:
                     raise ConfigError(f"{key}={item!r:.60}: must be a word, a number, or a list of them")
@@ -180,18 +176,15 @@ class Results:
         if not names:
             raise ConfigError(f"nothing to group by; there are {', '.join(self.coordinates)}")
         for name in names:
-            self._check_coordinate(name)
+            check_name("coordinate", name, self.coordinates, ("label",))
         plan = self.plan
         rank = [{v: k for k, v in enumerate(dict.fromkeys(plan.values(_IN_FILES.get(name, name))))} for name in names]
-        keys = list(zip(*(self[name].tolist() for name in names), strict=True))
-        ordered = sorted(set(keys), key=lambda key: [rank[k][value] for k, value in enumerate(key)])
-        number = {key: k for k, key in enumerate(ordered)}
-        group = np.array([number[key] for key in keys], dtype=np.int64)
-        group[self["error"] != ""] = -1
-        order = np.argsort(group, kind="stable")
-        ends = np.searchsorted(group[order], np.arange(len(number) + 1))
-        for key, k in number.items():
-            yield key, order[ends[k] : ends[k + 1]]
+        rows: dict[tuple[Any, ...], list[int]] = {}
+        columns = (self[name].tolist() for name in names)
+        for row, (error, *key) in enumerate(zip(self["error"].tolist(), *columns, strict=True)):
+            rows.setdefault(tuple(key), []).extend([] if error else [row])
+        for found in sorted(rows, key=lambda key: [rank[k][value] for k, value in enumerate(key)]):
+            yield found, np.array(rows[found], dtype=np.int64)
 
     def per_run_values(self, value: str) -> Array:
         """Return one number per run: a variable of the file that is a number, or one that its curve of scores gives.

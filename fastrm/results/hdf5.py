@@ -181,16 +181,10 @@ class LazyColumns(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         if name in self.missing:
             return blank(self.missing[name], len(self["run"]), len(self["tick"]))
-        if name not in self._read:
-            if name not in self._stored:
-                raise KeyError(name)
-            column = self._read_column(name)
-            if name not in _KEPT:
-                return column
-            self._read[name] = column
-        return self._read[name]
-
-    def _read_column(self, name: str) -> Array:
+        if name in self._read:
+            return self._read[name]
+        if name not in self._stored:
+            raise KeyError(name)
         try:
             with h5py.File(io.BytesIO(self._image()), "r") as file:
                 column: Array = file[name][...]
@@ -199,6 +193,8 @@ class LazyColumns(Mapping[str, Array]):
         if not (name in LENGTHS and column.dtype.kind == "f"):  # means
             column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
         _check_column(name, column, self.source)
+        if name in _KEPT:
+            self._read[name] = column
         return column
 
     def __contains__(self, name: object) -> bool:

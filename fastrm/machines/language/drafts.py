@@ -452,16 +452,11 @@ def write_machine(draft: Draft) -> str:
         lines.append(f"potential {write(Number(draft.potential))}")
     lines.append("")
     rows = [(f"{u} -> {v}", agenda, f"reward {paid}") for u, v, agenda, paid in draft.statements()]
-    rows += [
-        (
-            f"{edge.source} -> {edge.target}",
-            "otherwise" if isinstance(edge.guard, Otherwise) else f"when {write(edge.guard)}",
-            f"reward {write(edge.reward)}",
-        )
-        for edge in draft.edges
-    ]
+    for edge in draft.edges:
+        guard = "otherwise" if isinstance(edge.guard, Otherwise) else f"when {write(edge.guard)}"
+        rows.append((f"{edge.source} -> {edge.target}", guard, f"reward {write(edge.reward)}"))
     widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
-    lines += [f"{way:<{widths[0]}}  {guard:<{widths[1]}}  {reward}" for way, guard, reward in rows]
+    lines += [f"{way:<{widths[0]}}  {guard:<{widths[1]}}  {paid}" for way, guard, paid in rows]
     return "\n".join(lines) + "\n"
 
 
