@@ -281,7 +281,7 @@ def read_file(path: Path) -> bytes:
         raise StoreError(f"{str(path)!r}: not a file name: {problem}") from None
 
 
-_FILTERS = {h5py.h5z.FILTER_DEFLATE: "gzip", h5py.h5z.FILTER_SHUFFLE: "shuffle", h5py.h5z.FILTER_FLETCHER32: "fletcher"}
+_FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 _BEST_RATIO = 1100
 """Deflate makes data at most 1032 times smaller; what claims more was never stored."""
 _CHUNK_OVERHEAD = 64
