@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastrm.checks import refuse_given
