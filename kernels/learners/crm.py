@@ -2,22 +2,17 @@
 
 import numpy as np
 
-from fastrm.kernels._jit import jit, part
+from fastrm.kernels._jit import frame, jit, part
 from fastrm.kernels.contracts import NOTHING
 from fastrm.kernels.episode import narrow_by, next_episode, packed_move
 from fastrm.kernels.lanes import fetch_ahead, flatten, go_on, row_width
+from fastrm.kernels.learners.qrm import own
 from fastrm.kernels.policy import choose, slide
 from fastrm.kernels.rng import draw
 from fastrm.kernels.rows import column_ties, room
 from fastrm.kernels.td import sweep_ordered, sweep_quiet
 
 _0, _1 = np.uint64(0), np.uint64(1)
-
-
-@part
-def own(state, i):
-    """Return what belongs to run i."""
-    return i, state.agents, state.log, state.q[i].reshape(-1), state.own
 
 
 @part
@@ -37,14 +32,22 @@ def leave(world, lane, x):
 
 
 @part
-def act(world, moves, q, site, column, n_cols, rng0, rng1):
-    """Choose an action by the values of a column, epsilon-greedily, and make the move, which may slip.
+def place_of(lane, x, a):
+    """Return where the value of action a in the run's cell and machine state lies in `q`."""
+    return (x[2] + a) * row_width(lane[4].width) + x[3]
 
-    Returns the row of the action in `q`, the new site, the event, and the generator.
-    """
+
+@part
+def choose_in(world, q, site, column, n_cols, rng0, rng1):
+    """Choose an action by the values of a column, epsilon-greedily; return it and the generator."""
     number, rng0, rng1 = draw(rng0, rng1)
     ties = column_ties(q, site * n_cols + column, n_cols, world.actions)
-    a = choose(ties, number, world.setting.rule.explore_below, world.actions)
+    return choose(ties, number, world.setting.rule.explore_below, world.actions), rng0, rng1
+
+
+@part
+def move(world, moves, q, site, a, n_cols, rng0, rng1):
+    """Take action a, which may slip; return its row in `q`, the new site, the event, and the generator."""
     direction, rng0, rng1 = slide(world.setting.slip, a, rng0, rng1, world.actions)
     site_next, e = packed_move(moves, site, direction)
     fetch_ahead(world, moves, site_next, q, _0, n_cols)
@@ -52,11 +55,18 @@ def act(world, moves, q, site, column, n_cols, rng0, rng1):
 
 
 @part
-def step(world, lane, x):
-    """Make one step of a run; return its new local variables."""
+def act(world, moves, q, site, column, n_cols, rng0, rng1):
+    """Choose an action as `choose_in`, and take it; return what `move` returns."""
+    a, rng0, rng1 = choose_in(world, q, site, column, n_cols, rng0, rng1)
+    return move(world, moves, q, site, a, n_cols, rng0, rng1)
+
+
+@part
+def sweep(world, lane, x, a):
+    """Take action a and learn from it in every machine state; return the local variables for the next step."""
     q, rule, n_cols = lane[3], world.setting.rule, row_width(lane[4].width)
     rng0, rng1, site, u, t, earned, narrow, quiet = x
-    row, site, e, rng0, rng1 = act(world, world.moves, q, site, u, n_cols, rng0, rng1)
+    row, site, e, rng0, rng1 = move(world, world.moves, q, site, a, n_cols, rng0, rng1)
     v, row_next, row_reward = u, site * n_cols, e * n_cols
     t += _1
     earned += world.own[row_reward + v]
@@ -79,7 +89,21 @@ def step(world, lane, x):
     return rng0, rng1, site, u, t, earned, narrow, quiet
 
 
+@part
+def step(world, lane, x):
+    """Make one step of a run; return its new local variables."""
+    rng0, rng1, site, u, t, earned, narrow, quiet = x
+    a, rng0, rng1 = choose_in(world, lane[3], site, u, row_width(lane[4].width), rng0, rng1)
+    return sweep(world, lane, (rng0, rng1, site, u, t, earned, narrow, quiet), a)
+
+
+@frame
+def advance_crm(step, setting, state, span):
+    """Advance all runs by `span` on CRM's table, updating `state` in place."""
+    go_on(own, enter, step, leave, flatten(setting), state, span, row_width(state.own.width))
+
+
 @jit
 def run(setting, state, span):
     """Advance all runs by `span`, updating `state` in place."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, row_width(state.own.width))
+    advance_crm(step, setting, state, span)

@@ -3,9 +3,8 @@
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.lanes import SIDE_BY_SIDE, flatten, go_on
 from fastrm.kernels.learners.cross_product import bootstraps, choose_action, draw_number, learn, move, resume, row_of
-from fastrm.kernels.learners.qrm import enter, leave, own
+from fastrm.kernels.learners.qrm import advance_qrm
 from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import HALF
 from fastrm.kernels.rows import count, row_ties
@@ -43,4 +42,4 @@ def step(world, lane, x):
 @jit
 def run(setting, state, span):
     """Advance all runs by `span`, updating `state` in place."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, SIDE_BY_SIDE)
+    advance_qrm(step, setting, state, span)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fastrm.kernels._jit import jit, part
+from fastrm.kernels._jit import frame, jit, part
 from fastrm.kernels.episode import next_episode, packed_move
 from fastrm.kernels.lanes import SIDE_BY_SIDE, fetch_ahead, flatten, go_on
 from fastrm.kernels.policy import choose, slide
@@ -16,7 +16,7 @@ _1 = np.uint64(1)
 @part
 def own(state, i):
     """Return what belongs to run i."""
-    return i, state.agents, state.log, state.q[i].reshape(-1)
+    return i, state.agents, state.log, state.q[i].reshape(-1), state.own
 
 
 @part
@@ -68,7 +68,13 @@ def step(world, lane, x):
     return rng0, rng1, site, u, column, t, earned
 
 
+@frame
+def advance_qrm(step, setting, state, span):
+    """Advance all runs by `span` on QRM's table, updating `state` in place."""
+    go_on(own, enter, step, leave, flatten(setting), state, span, SIDE_BY_SIDE)
+
+
 @jit
 def run(setting, state, span):
     """Advance all runs by `span`, updating `state` in place."""
-    go_on(own, enter, step, leave, flatten(setting), state, span, SIDE_BY_SIDE)
+    advance_qrm(step, setting, state, span)

@@ -19,7 +19,7 @@ from fastrm.kernels.learners.cross_product import (
     resume,
     row_of,
 )
-from fastrm.kernels.learners.qrm import own
+from fastrm.kernels.learners.qrm import advance_qrm, own
 from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import draw
 from fastrm.kernels.rows import row_best, row_mean, row_ties
@@ -91,4 +91,4 @@ def step_expected(world, lane, x):
 @jit
 def run_expected(setting, state, span):
     """Advance all runs by `span`, updating `state` in place."""
-    go_on(own, qrm.enter, step_expected, qrm.leave, flatten(setting), state, span, SIDE_BY_SIDE)
+    advance_qrm(step_expected, setting, state, span)
