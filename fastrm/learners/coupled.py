@@ -164,6 +164,3 @@ def _room_for_plans(columns: Columns, n: int) -> tuple[Array, Draft, Array]:
     choice = np.zeros((n, n_sets * n_last), dtype=np.uint8)
     draft = Draft(np.zeros(n_sets * n_last), np.zeros(n_k), np.zeros(n_k, dtype=np.uint64))
     return choice, draft, np.full((n, n_k * n_last), math.nan)
-
-
-LEARNER = Coupled()

@@ -30,7 +30,8 @@ class Crm:
     name = "crm"
     semantics = 2
     per_state = True
-    settings = ("alpha", "q_init", "prune")
+    settings: tuple[str, ...] = ("alpha", "q_init", "prune")
+    kernel = staticmethod(crm.run)
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, terminals and padding worth 0."""
@@ -40,7 +41,7 @@ class Crm:
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""
-        crm.run(setting, state, span)
+        self.kernel(setting, state, span)
 
     def view(self, problem: TabularProblem, state: State) -> View:
         """Return the tables without terminals and padding."""
@@ -81,6 +82,3 @@ def width_of(n_cols: int) -> int | None:
 def by_column(problem: CellProblem, q: Array, used: int) -> Array:
     """Return the values of all runs as [run, cell, column, action], a view without the columns from `used` on."""
     return q.swapaxes(2, 3)[:, :, :used, : problem.n_actions]
-
-
-LEARNER = Crm()

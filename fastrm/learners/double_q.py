@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from fastrm.arrays import Array, aligned_full
+from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
-from fastrm.kernels.contracts import Setting, Span, State
+from fastrm.kernels.contracts import State
 from fastrm.kernels.learners import double_q
-from fastrm.learners.qrm import Qrm
+from fastrm.learners.qrm import Qrm, by_cell
 from fastrm.learners.registry import Values, View
 from fastrm.problems import TabularProblem
 
@@ -30,22 +28,16 @@ class DoubleQ(Qrm):
 
     name = "double-q"
     semantics = 1
+    kernel = staticmethod(double_q.run)
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values of both tables; terminals are worth 0."""
-        tables = problem.tables
-        q = aligned_full((n, 2, tables.n_u + 1, len(tables.next_s), problem.room), float(config.q_init))
-        q[:, :, tables.n_u] = 0.0
-        q[..., problem.n_actions :] = -np.inf
-        return q, ()
-
-    def advance(self, setting: Setting, state: State, span: Span) -> None:
-        """Call the kernel."""
-        double_q.run(setting, state, span)
+        q, own = super().begin(problem, reward, config, 2 * n)
+        return q.reshape(n, 2, *q.shape[1:]), own
 
     def view(self, problem: TabularProblem, state: State) -> View:
         """Return both tables without terminals."""
-        both = state.q[:, :, : problem.tables.n_u, :, : problem.n_actions].swapaxes(2, 3)
+        both = by_cell(problem, state.q)
         return View(both[:, 0], twin=both[:, 1])
 
     def values(self, problem: TabularProblem, state: State, i: int) -> Values:
@@ -56,7 +48,4 @@ class DoubleQ(Qrm):
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with two tables that were learned, or twice with the one of another learner."""
         for table, name in zip(state.q[i], ("first", "second"), strict=True):
-            table[: problem.tables.n_u, :, : problem.n_actions] = values.more.get(name, values.q).swapaxes(0, 1)
-
-
-LEARNER = DoubleQ()
+            by_cell(problem, table)[:] = values.more.get(name, values.q)

@@ -16,7 +16,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError
-from fastrm.kernels.contracts import Memory, Setting, Span, State
+from fastrm.kernels.contracts import Memory
 from fastrm.kernels.learners import dyna
 from fastrm.learners.qrm import Qrm
 from fastrm.problems import TabularProblem
@@ -28,6 +28,7 @@ class Dyna(Qrm):
     name = "dyna"
     semantics = 1
     settings: tuple[str, ...] = (*Qrm.settings, "planning")
+    kernel = staticmethod(dyna.run)
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, and an empty memory."""
@@ -37,10 +38,3 @@ class Dyna(Qrm):
             raise ConfigError(f"dyna: remembers at most 2^32 moves, but this problem has {room}; take a smaller map")
         made, is_made = np.zeros((n, room), dtype=np.uint32), np.zeros((n, room), dtype=np.uint8)
         return q, Memory(made, is_made, np.zeros(n, dtype=np.uint64), int(config.planning))
-
-    def advance(self, setting: Setting, state: State, span: Span) -> None:
-        """Call the kernel."""
-        dyna.run(setting, state, span)
-
-
-LEARNER = Dyna()

@@ -132,6 +132,3 @@ def build_options(problem: TabularProblem, rewards: Array, config: LearnerConfig
     for array in options:
         array.flags.writeable = False
     return options
-
-
-LEARNER = Hrm()

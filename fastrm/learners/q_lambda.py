@@ -21,7 +21,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.config import LearnerConfig
-from fastrm.kernels.contracts import FORGOTTEN, Setting, Span, State, Traces
+from fastrm.kernels.contracts import FORGOTTEN, Traces
 from fastrm.kernels.learners import q_lambda
 from fastrm.learners.qrm import Qrm
 from fastrm.problems import TabularProblem
@@ -33,6 +33,7 @@ class QLambda(Qrm):
     name = "q-lambda"
     semantics = 1
     settings: tuple[str, ...] = (*Qrm.settings, "trace_decay")
+    kernel = staticmethod(q_lambda.run)
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, and no traces; there is room for as many as can last."""
@@ -42,10 +43,3 @@ class QLambda(Qrm):
         room = int(min(lasting, config.episode_limit, math.prod(q.shape[1:]))) + 1
         place, weight = np.zeros((n, room), dtype=np.uint64), np.zeros((n, room))
         return q, Traces(place, weight, np.zeros(n, dtype=np.uint64), decay)
-
-    def advance(self, setting: Setting, state: State, span: Span) -> None:
-        """Call the kernel."""
-        q_lambda.run(setting, state, span)
-
-
-LEARNER = QLambda()

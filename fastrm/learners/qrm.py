@@ -30,6 +30,7 @@ class Qrm:
     semantics = 2
     per_state = True
     settings: tuple[str, ...] = ("alpha", "q_init", "qrm_bootstraps_at_limit")
+    kernel = staticmethod(qrm.run)
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values; terminals are worth 0."""
@@ -41,11 +42,11 @@ class Qrm:
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""
-        qrm.run(setting, state, span)
+        self.kernel(setting, state, span)
 
     def view(self, problem: TabularProblem, state: State) -> View:
         """Return the tables without terminals."""
-        return View(state.q[:, : problem.tables.n_u, :, : problem.n_actions].swapaxes(1, 2))
+        return View(by_cell(problem, state.q))
 
     def values(self, problem: TabularProblem, state: State, i: int) -> Values:
         """Return run i's table."""
@@ -53,7 +54,7 @@ class Qrm:
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
-        state.q[i, : problem.tables.n_u, :, : problem.n_actions] = values.q.swapaxes(0, 1)
+        by_cell(problem, state.q[i])[:] = values.q
 
     def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
@@ -61,4 +62,6 @@ class Qrm:
         return int(length), int(outcome)
 
 
-LEARNER = Qrm()
+def by_cell(problem: TabularProblem, table: Array) -> Array:
+    """Return a table ``[..., u, s, a]`` as [..., cell, machine state, action], a view without terminals."""
+    return table[..., : problem.tables.n_u, :, : problem.n_actions].swapaxes(-3, -2)

@@ -23,8 +23,18 @@ if TYPE_CHECKING:
     from fastrm.kernels.contracts import Setting, Span, State
     from fastrm.problems import Problem
 
-BUILT_IN = ("qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled")
-"""Modules of this room, each with a `LEARNER`, imported when it is first asked for; a hyphen stands for ``_``."""
+BUILT_IN = {
+    "qrm": "qrm.Qrm",
+    "crm": "crm.Crm",
+    "hrm": "hrm.Hrm",
+    "sarsa": "sarsa.Sarsa",
+    "expected-sarsa": "sarsa.ExpectedSarsa",
+    "double-q": "double_q.DoubleQ",
+    "q-lambda": "q_lambda.QLambda",
+    "dyna": "dyna.Dyna",
+    "coupled": "coupled.Coupled",
+}
+"""Learners that come with fastrm: module of this room, imported when it is first asked for, and class."""
 
 PLACES = {"water": "Water world", "agenda": "agendas of more than 1024 machine states"}
 """How messages name the kinds of problems that few learners take."""
@@ -118,7 +128,8 @@ def find(name: str, kind: str = "tabular") -> Learner:
         found: Learner = importlib.import_module("fastrm.learners.linear").LEARNERS[name]
         return found
     if name not in _known:
-        _known[name] = importlib.import_module(f"fastrm.learners.{name.replace('-', '_')}").LEARNER
+        module, kind = BUILT_IN[name].split(".")
+        _known[name] = getattr(importlib.import_module(f"fastrm.learners.{module}"), kind)()
     return _known[name]
 
 
