@@ -125,6 +125,7 @@ class Sweep(NamedTuple):
     """CRM's own."""
 
     width: int | None  #                         n_cols; None, a separate type, where a row is one block
+    more:  Any = ()    #                         what else a custom learner on CRM's table keeps: a tuple of its own
 
 
 class Options(NamedTuple):

@@ -20,6 +20,8 @@ ROOMS = [
 ]  # fmt: skip
 HALL = {"__init__", "arrays", "checks", "config", "dispatch", "errors", "lazy", "resources", "schedules", "textfile"}
 """Modules that every room may use; they import only each other."""
+DOORS = {"custom"}
+"""Modules for people alone: lists of names from all rooms, imported when they are used."""
 OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
 """What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
 DELEGATES = {
@@ -176,6 +178,12 @@ def test_inside_a_room_there_are_no_cycles():
         visit(name, ())
 
 
+def test_no_room_uses_a_door_that_is_for_people():
+    for path in FILES:
+        for module, _ in modules(path):
+            assert module not in {f"fastrm.{door}" for door in DOORS}, f"{name_of(path)} imports {module}"
+
+
 @pytest.mark.parametrize("package", KEPT)
 def test_what_a_room_keeps_to_itself(package):
     for path in FILES:
@@ -213,7 +221,7 @@ def test_only_agenda_trains_among_the_studies():
 
 def test_the_folder_listing_is_the_house():
     beside = {path.stem for path in (ROOT / "fastrm").glob("*.py")}
-    assert beside == HALL
+    assert beside == HALL | DOORS
     rooms = {path.parent.name for path in (ROOT / "fastrm").glob("*/__init__.py")}
     assert rooms | {"bench"} == set(ROOMS) and not rooms & PUBLIC_FUNCTIONS
 

@@ -203,8 +203,8 @@ class CustomLearners(NamedTuple):
 
     files: tuple[tuple[str, str], ...]
     """Path and content of the files that were named on the command line."""
-    classes: tuple[tuple[str, str], ...]
-    """Module and class of the rest."""
+    classes: tuple[tuple[str, str, dict[str, Any]], ...]
+    """Module, class and attributes of the rest."""
 
 
 def _custom_learners() -> CustomLearners:

@@ -221,7 +221,8 @@ def identity_of(
 ) -> str:
     """Return what determines the numbers of a method beside world, machines, steps and seed, as JSON."""
     known = kind if method.algo in registry.names(kind) else "tabular"  # a run without a learner records its error
-    learner, every = registry.find(method.algo, known), asdict(config) | asdict(profile)
+    learner = registry.find(method.algo, known)
+    every = registry.own_settings(learner) | asdict(config) | asdict(profile)
     read = {name: every[name] for name in (*registry.COMMON, *learner.settings)}
     if optimism is not None:
         read["q_init"] = f"@{optimism}"

@@ -83,7 +83,8 @@ class Learner(Protocol):
     semantics: int
     """Rises only when the same seed gives another curve."""
     settings: tuple[str, ...]
-    """Fields of `LearnerConfig` and `Profile` it reads beside the `COMMON` ones: these, and no others, enter run_id."""
+    """What enters run_id beside the `COMMON` settings: the fields of `LearnerConfig` and `Profile` that it reads, and
+    those of its attributes that change what it learns."""
 
     per_state: bool
     """Whether the columns of its values are machine states, so that they can be drawn state by state."""
@@ -146,7 +147,7 @@ def register(learner: Learner) -> None:
     Parameters
     ----------
     learner : Learner
-        An object with the attributes and methods of `fastrm.learners.registry.Learner`.
+        An object with the attributes and methods of `fastrm.custom.Learner`.
 
     Raises
     ------
@@ -176,13 +177,32 @@ def register(learner: Learner) -> None:
         raise ConfigError(f"learner {shown(name)}: there is one of this name already; choose another name")
     for member in ("semantics", "settings", "per_state", "begin", "advance", "values", "follow"):
         if not hasattr(learner, member):
-            raise ConfigError(f"learner {shown(name)}: has no {shown(member)}; see fastrm.learners.registry.Learner")
-    for setting in learner.settings:
-        check_known(setting, [field.name for kind in (LearnerConfig, Profile) for field in fields(kind)])
+            raise ConfigError(f"learner {shown(name)}: has no {shown(member)}; see fastrm.custom.Learner")
+    for setting, value in own_settings(learner).items():
+        if not isinstance(value, bool | int | float | str):
+            raise ConfigError(
+                f"learner {shown(name)}: {setting}={shown(value)}: must be a number, text or a truth value"
+            )
     _known[name] = learner
 
 
-def _origin(learner: Learner) -> tuple[str, str]:
+def own_settings(learner: Learner) -> dict[str, Any]:
+    """Return the settings of a learner that are attributes of it, and none of `LearnerConfig` or `Profile`.
+
+    Raises
+    ------
+    ConfigError
+        When it has no such attribute.
+    """
+    shared = [field.name for kind in (LearnerConfig, Profile) for field in fields(kind)]
+    own = [setting for setting in learner.settings if setting not in shared]
+    for setting in own:
+        if not hasattr(learner, setting):
+            check_known(setting, shared)
+    return {setting: getattr(learner, setting) for setting in own}
+
+
+def _origin(learner: object) -> tuple[str, str]:
     """Return file and name of a learner's class: one file may be imported, and named on the command line besides."""
     kind = type(learner)
     return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__, kind.__qualname__
@@ -198,26 +218,31 @@ def forget(name: str) -> None:
     _known.pop(name, None)
 
 
-def custom_learners() -> tuple[tuple[str, str], ...]:
-    """Return module and class of the learners that do not come with fastrm, for `register_all` in another process.
+def custom_learners() -> tuple[tuple[str, str, dict[str, Any]], ...]:
+    """Return module, class and attributes of learners that do not come with fastrm, for `register_all` elsewhere.
 
     Raises
     ------
     ConfigError
         When a class is of the main program, which another process does not import.
     """
-    classes = [type(learner) for name, learner in _known.items() if name not in BUILT_IN]
-    classes = [kind for kind in classes if not kind.__module__.startswith(FROM_FILE)]
-    for kind in classes:
+    found = []
+    for learner in (learner for name, learner in _known.items() if name not in BUILT_IN):
+        kind = type(learner)
         if kind.__module__ == "__main__":
             raise ConfigError(f"learner {kind.__name__}: worker processes need its class in a module of its own")
-    return tuple((kind.__module__, kind.__qualname__) for kind in classes)
+        if not kind.__module__.startswith(FROM_FILE):
+            found.append((kind.__module__, kind.__qualname__, dict(vars(learner))))
+    return tuple(found)
 
 
-def register_all(classes: Iterable[tuple[str, str]]) -> None:
-    """Register learners by module and class."""
-    for module, name in classes:
-        register(getattr(importlib.import_module(module), name)())
+def register_all(learners: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
+    """Register learners by module, class and attributes."""
+    for module, name, attributes in learners:
+        kind = getattr(importlib.import_module(module), name)
+        learner = kind.__new__(kind)
+        vars(learner).update(attributes)
+        register(learner)
 
 
 def semantics() -> dict[str, int]:

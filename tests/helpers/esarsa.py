@@ -1,6 +1,6 @@
 """A learner that does not come with fastrm: expected SARSA. Its kernel, this file, and `register` are all it takes."""
 
-from fastrm.learners.qrm import Qrm
+from fastrm.custom import Qrm
 
 from esarsa_kernel import run
 
@@ -11,7 +11,4 @@ class ExpectedSarsa(Qrm):
     name = "esarsa"
     semantics = 1
     settings = ("alpha", "q_init")
-
-    def advance(self, setting, state, span):
-        """Call the kernel."""
-        run(setting, state, span)
+    kernel = staticmethod(run)

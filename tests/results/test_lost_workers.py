@@ -41,7 +41,7 @@ def test_worker_processes_that_die_again_and_again_end_the_run_in_one_line(tmp_p
     (tmp_path / "deadly.py").write_text("import os\nos._exit(9)\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
-    monkeypatch.setattr("fastrm.learners.registry.custom_learners", lambda: (("deadly", "deadly"),))
+    monkeypatch.setattr("fastrm.learners.registry.custom_learners", lambda: (("deadly", "deadly", {}),))
     path = tmp_path / "tiny.h5"
     with (
         pytest.warns(FastrmWarning, match="new ones go on"),
