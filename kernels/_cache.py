@@ -12,6 +12,7 @@ over: the user's cache, then a temporary folder, then no cache at all.
 """
 
 import hashlib
+import inspect
 import logging
 import os
 import re
@@ -78,6 +79,84 @@ class MachineCode(NullCache):
     def _path(self, sig) -> Path:
         digest = hashlib.blake2b(str(sig).encode(), digest_size=12).hexdigest()
         return self._folder / f"{self._name}-{digest}.code"
+
+
+class CustomCode(MachineCode):
+    """The cache of a kernel that does not come with fastrm.
+
+    Its files are named by a hash of the kernel's code and of all that it refers to, in whatever file that stands. A
+    kernel that refers to something whose content cannot be told, such as a module of the user's, is not kept.
+    """
+
+    def __init__(self, function):
+        self._function, self._folder = function, None
+
+    def load_overload(self, sig, target_context):
+        """Return the machine code for a signature, or None if it must be compiled."""
+        meaning = _meaning(self._function)
+        self._folder = None if meaning is None else cache_folder()
+        if self._folder is None:
+            return None
+        self._name = f"custom.{self._function.__name__}-{meaning}"
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig, data):
+        """Store the machine code of a signature."""
+        if self._folder is not None:
+            super().save_overload(sig, data)
+
+
+_COVERED = ("builtins", "fastrm.kernels", "math", "numba", "numpy")
+"""Packages whose content the name of the folder tells."""
+
+
+def _meaning(function) -> str | None:
+    """Return a hash of a function and of all that it refers to, None where that cannot be told."""
+    digest, seen = hashlib.blake2b(digest_size=12), []
+
+    def note(kind: str, content: bytes) -> None:
+        digest.update(f"{kind} {len(content)} ".encode() + content)
+
+    def add(value) -> None:
+        value = getattr(value, "py_func", value)
+        home = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None) or ""
+        is_covered = any(f"{home}.".startswith(f"{package}.") for package in _COVERED)
+        if value is None or isinstance(value, bool | int | float | str | bytes | np.generic):
+            note("value", repr(value).encode())
+        elif isinstance(value, tuple):
+            note("tuple", str(len(value)).encode())
+            for item in value:
+                add(item)
+        elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
+            note(f"array {value.dtype} {value.shape}", value.tobytes())
+        elif inspect.iscode(value):
+            note(f"code {value.co_names} {value.co_varnames} {value.co_freevars}", value.co_code)
+            add(value.co_consts)
+        elif is_covered:
+            note("known", f"{home}.{getattr(value, '__qualname__', '')}".encode())
+        elif not inspect.isfunction(value):
+            raise LookupError
+        elif value not in seen:
+            seen.append(value)
+            add(value.__code__)
+            add(value.__defaults__)
+            for cell in value.__closure__ or ():
+                add(cell.cell_contents)
+            for name in _names(value.__code__):
+                if name in value.__globals__:
+                    add(value.__globals__[name])
+
+    try:
+        add(function)
+    except (LookupError, ValueError):  # of unknown content, or a variable without a value
+        return None
+    return digest.hexdigest()
+
+
+def _names(code) -> list[str]:
+    """Return the names that a function and those inside it refer to."""
+    inner = [name for const in code.co_consts if inspect.iscode(const) for name in _names(const)]
+    return [*code.co_names, *inner]
 
 
 def _checksum(data: bytes) -> bytes:

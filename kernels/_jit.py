@@ -1,7 +1,6 @@
 """The decorators of all kernels and of the pieces they share.
 
-Kernels of fastrm keep their machine code in a cache of their own (`_cache`); kernels of other packages are compiled in
-every process.
+Kernels keep their machine code in a cache of their own (`_cache`), those of custom learners too.
 """
 
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 import numba
 from numba.core.cpu import CPUTargetOptions
 
-from fastrm.kernels._cache import MachineCode, cache_folder, renew
+from fastrm.kernels._cache import CustomCode, MachineCode, cache_folder, renew
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 if hasattr(CPUTargetOptions, "_nrt"):  # private, so it may go; Numba rejects options it does not know
@@ -24,6 +23,8 @@ def jit(function):
     kernel = numba.njit(**_OPTIONS)(function)
     if _folder_in_use[0] is not None:
         kernel._cache = MachineCode(function, _folder_in_use[0])
+    elif not (numba.config.DISABLE_JIT or function.__module__.startswith("fastrm.kernels.")):
+        kernel._cache = CustomCode(function)
     return kernel
 
 

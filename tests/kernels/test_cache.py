@@ -284,3 +284,54 @@ def test_the_lock_does_not_follow_a_link(named):
     with compile_lock():
         pass
     assert precious.read_text() == "kept"
+
+
+KERNEL = """
+import math
+
+import numpy as np
+
+from fastrm.custom import jit, part
+{extra}
+STEP, TABLE = {step}, np.array([1, {entry}])
+
+
+@part
+def piece(x):
+    return x + STEP
+
+
+@jit
+def kernel(x):
+    return piece(x) + TABLE[1]{end}
+"""
+
+
+def custom_kernel(step=1, entry=10, extra="", end=""):
+    """Define a kernel as a new process would; return what it makes of 0, and whether its machine code was found."""
+    names = {"__name__": "my_learner"}
+    exec(KERNEL.format(step=step, entry=entry, extra=extra, end=end), names)  # noqa: S102 - our own text
+    return int(names["kernel"](0)), bool(sum(names["kernel"].stats.cache_hits.values()))
+
+
+def test_kernels_of_custom_learners_are_kept_and_any_edit_is_noticed(named):
+    assert custom_kernel() == (11, False)
+    assert custom_kernel() == custom_kernel(extra="OTHER = 5  # an edit that does not matter") == (11, True)
+    assert custom_kernel(step=2) == (12, False)  # a number that a piece reads
+    assert custom_kernel(entry=20) == (21, False)  # a table
+    assert custom_kernel(end=" + 3") == (14, False)  # the code itself
+    assert custom_kernel(step=2) == (12, True)
+    assert custom_kernel(end=" + math.floor(2.5)") == (13, False) and custom_kernel(end=" + math.floor(2.5)")[1]
+
+
+def test_a_kernel_that_refers_to_what_cannot_be_told_is_compiled_every_time(named, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_constants.py").write_text("LARGE = 100\n")
+    for _ in range(2):
+        assert custom_kernel(extra="import my_constants", end=" + my_constants.LARGE") == (111, False)
+    assert not [path for path in files_of(named) if path.name.startswith("custom.")]
+
+
+def test_constants_side_by_side_are_told_apart(named):
+    for end in (" + x * 1000 + x * 2345", " + x * 10002 + x * 345"):
+        assert custom_kernel(end=end) == (11, False)
