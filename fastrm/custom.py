@@ -28,7 +28,8 @@ if TYPE_CHECKING:  # the one list of these names; `lazy_names` reads it too
     from fastrm.kernels.rows import count as count, row_best as row_best, row_mean as row_mean, row_ties as row_ties
     from fastrm.kernels.td import td as td
     from fastrm.learners.crm import Crm as Crm
+    from fastrm.learners.plain import Move as Move, PlainLearner as PlainLearner, Trial as Trial
     from fastrm.learners.qrm import Qrm as Qrm, by_cell as by_cell
-    from fastrm.learners.registry import Learner as Learner, Values as Values, register as register
+    from fastrm.learners.registry import Learner as Learner, Values as Values, View as View, register as register
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

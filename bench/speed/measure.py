@@ -117,7 +117,7 @@ def _best_of(repeats: int, problem: TabularProblem, algo: str, steps: int, **set
 def kernel_row(algo: str, kind: Kind, side: int, steps: int, repeats: int, library: Any) -> Figures:
     """Measure one kernel on one kind of machine: one seed, and six, beside C one by one and three in turn."""
     problem = paper_problem(kind, side)
-    steps -= steps % 10_000  # the C loop makes whole ticks
+    steps = max(10_000, steps // registry.slowness(algo) // 10_000 * 10_000)  # the C loop makes whole ticks
     _advance(problem, algo, 10_000)  # may compile
     best: dict[str, float] = defaultdict(lambda: math.inf)
     for _, (lanes, seeds) in product(range(repeats), ((1, [0]), (3, list(range(6))))):

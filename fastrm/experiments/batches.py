@@ -28,7 +28,7 @@ from fastrm.arrays import Array
 from fastrm.errors import FastrmError, StoreError
 from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
-from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, iter_runs
+from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, iter_runs, registry
 from fastrm.resources import usable_memory
 from fastrm.results import MAX_ERROR, Disk, Frame, empty_frame, fill_in
 from fastrm.schedules import final
@@ -53,7 +53,8 @@ def make_batches(plan: Plan, runs: Array) -> Iterator[list[int]]:
 
 def runs_per_batch(plan: Plan) -> int:
     """Return how many runs make a batch of about a second."""
-    return max(1, min(BATCH_RUNS, BATCH_STEPS // plan.steps))
+    slowest = max(registry.slowness(method.algo) for method in plan.methods)
+    return max(1, min(BATCH_RUNS, BATCH_STEPS // (plan.steps * slowest)))
 
 
 def room_for(workers: int, memory: int | None = None) -> int:

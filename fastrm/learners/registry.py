@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_known
@@ -21,6 +21,7 @@ from fastrm.machines import KINDS, SHORT_KINDS
 
 if TYPE_CHECKING:
     from fastrm.kernels.contracts import Setting, Span, State
+    from fastrm.learners.plain import PlainLearner
     from fastrm.problems import Problem
 
 BUILT_IN = {
@@ -139,15 +140,15 @@ def settings_of(name: str, kinds: Collection[str]) -> set[str]:
     return {setting for kind in kinds if name in names(kind) for setting in find(name, kind).settings}
 
 
-def register(learner: Learner) -> None:
+def register(learner: Learner | PlainLearner) -> None:
     """Make a learner known by its name, in this process and in those that it starts.
 
     It then works wherever the name of a learner does: in `fastrm.train`, in experiments and in their files.
 
     Parameters
     ----------
-    learner : Learner
-        An object with the attributes and methods of `fastrm.custom.Learner`.
+    learner : Learner or PlainLearner
+        An object with the attributes and methods of `fastrm.custom.Learner`, or of `fastrm.custom.PlainLearner`.
 
     Raises
     ------
@@ -175,15 +176,24 @@ def register(learner: Learner) -> None:
         raise ConfigError(f"learner {shown(name)}: its last word would be read as shaping or as a kind of machine")
     if name in BUILT_IN or _origin(_known.get(name, learner)) != _origin(learner):
         raise ConfigError(f"learner {shown(name)}: there is one of this name already; choose another name")
-    for member in ("semantics", "settings", "per_state", "begin", "advance", "values", "follow"):
+    is_plain = hasattr(learner, "act") or hasattr(learner, "learn")
+    kernel = ("semantics", "settings", "per_state", "begin", "advance", "values", "follow")
+    for member in ("begin", "act", "learn") if is_plain else kernel:
         if not hasattr(learner, member):
-            raise ConfigError(f"learner {shown(name)}: has no {shown(member)}; see fastrm.custom.Learner")
-    for setting, value in own_settings(learner).items():
+            protocol = "PlainLearner" if is_plain else "Learner"
+            raise ConfigError(f"learner {shown(name)}: has no {shown(member)}; see fastrm.custom.{protocol}")
+    made = cast("Learner", importlib.import_module("fastrm.learners.plain").adapt(learner) if is_plain else learner)
+    for setting, value in own_settings(made).items():
         if not isinstance(value, bool | int | float | str):
             raise ConfigError(
                 f"learner {shown(name)}: {setting}={shown(value)}: must be a number, text or a truth value"
             )
-    _known[name] = learner
+    _known[name] = made
+
+
+def slowness(name: str) -> int:
+    """Return how many times slower than a kernel a learner is, about."""
+    return int(getattr(find(name), "slowness", 1))
 
 
 def own_settings(learner: Learner) -> dict[str, Any]:
@@ -195,16 +205,21 @@ def own_settings(learner: Learner) -> dict[str, Any]:
         When it has no such attribute.
     """
     shared = [field.name for kind in (LearnerConfig, Profile) for field in fields(kind)]
-    own = [setting for setting in learner.settings if setting not in shared]
+    written, own = _written(learner), [setting for setting in learner.settings if setting not in shared]
     for setting in own:
-        if not hasattr(learner, setting):
+        if not hasattr(written, setting):
             check_known(setting, shared)
-    return {setting: getattr(learner, setting) for setting in own}
+    return {setting: getattr(written, setting) for setting in own}
+
+
+def _written(learner: object) -> object:
+    """Return the object that somebody wrote: of a learner in plain Python the one inside its adapter."""
+    return getattr(learner, "prototype", learner)
 
 
 def _origin(learner: object) -> tuple[str, str]:
     """Return file and name of a learner's class: one file may be imported, and named on the command line besides."""
-    kind = type(learner)
+    kind = type(_written(learner))
     return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__, kind.__qualname__
 
 
@@ -227,7 +242,7 @@ def custom_learners() -> tuple[tuple[str, str, dict[str, Any]], ...]:
         When a class is of the main program, which another process does not import.
     """
     found = []
-    for learner in (learner for name, learner in _known.items() if name not in BUILT_IN):
+    for learner in (_written(learner) for name, learner in _known.items() if name not in BUILT_IN):
         kind = type(learner)
         if kind.__module__ == "__main__":
             raise ConfigError(f"learner {kind.__name__}: worker processes need its class in a module of its own")

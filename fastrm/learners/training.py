@@ -188,7 +188,7 @@ def iter_runs(
     for k in range(0, len(seeds), at_once):
         last = k + at_once
         batch.start(seeds[k:last], warm_start[k:last] if isinstance(warm_start, Sequence) else warm_start)
-        piece = max(1, PIECE_STEPS // len(batch.seeds))
+        piece = max(1, PIECE_STEPS // len(batch.seeds) // getattr(batch.learner, "slowness", 1))
         while batch.done < batch.steps:  # Ctrl-C is noticed in between
             begun = time.perf_counter()
             batch.advance(piece)
