@@ -23,7 +23,7 @@ from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import BLOCK, NOTHING, Columns, Draft, Pursuit, Setting, Span, State, Tour
 from fastrm.kernels.exact import plans
 from fastrm.kernels.learners import coupled
-from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
+from fastrm.learners.crm import by_column, columns_of, width_of
 from fastrm.learners.registry import Values, View
 from fastrm.machines.language import Agenda
 from fastrm.problems import MOST_PLANNED, CellProblem, Per, Terrain, tabulate_columns
@@ -88,7 +88,7 @@ class Coupled:
         """Begin with columns that were learned, and the cells where they were completed."""
         own: Pursuit = state.own
         check_cells("warm_start", values.more["cell"], own.cell.shape[1] - 1, len(problem.terrain.cells))
-        put_columns(problem, state.q[i], values.q)
+        self.view(problem, state).q[i] = values.q
         own.cell[i, :-1], own.plans[i] = values.more["cell"], values.more.get("plans", 0)
 
     def follow(self, problem: CellProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:

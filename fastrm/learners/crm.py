@@ -17,19 +17,18 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full
 from fastrm.config import LearnerConfig
-from fastrm.kernels.contracts import BLOCK, Setting, Span, State, Sweep
-from fastrm.kernels.exact import rollout
+from fastrm.kernels.contracts import BLOCK, State, Sweep
 from fastrm.kernels.learners import crm
-from fastrm.learners.registry import Values, View
+from fastrm.learners.qrm import Qrm
+from fastrm.learners.registry import View
 from fastrm.problems import CellProblem, TabularProblem
 
 
-class Crm:
-    """Counterfactual experiences."""
+class Crm(Qrm):
+    """Counterfactual experiences; acts by its values as QRM does, in a table of another layout."""
 
     name = "crm"
     semantics = 2
-    per_state = True
     settings: tuple[str, ...] = ("alpha", "q_init", "prune")
     kernel = staticmethod(crm.run)
 
@@ -39,26 +38,9 @@ class Crm:
         q = columns_of(problem, config.q_init, n, problem.tables.n_u, n_cols)
         return q, Sweep(width=width_of(n_cols))
 
-    def advance(self, setting: Setting, state: State, span: Span) -> None:
-        """Call the kernel."""
-        self.kernel(setting, state, span)
-
     def view(self, problem: TabularProblem, state: State) -> View:
         """Return the tables without terminals and padding."""
         return View(by_column(problem, state.q, problem.tables.n_u))
-
-    def values(self, problem: TabularProblem, state: State, i: int) -> Values:
-        """Return run i's table."""
-        return Values(self.view(problem, state).q[i].copy())
-
-    def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
-        """Begin with a table that was learned."""
-        put_columns(problem, state.q[i], values.q)
-
-    def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
-        """Follow the best action of every cell and machine state."""
-        length, outcome = rollout.follow(problem.tables, values.q, None, None, s, u, path)
-        return int(length), int(outcome)
 
 
 def columns_of(problem: CellProblem, value: float, n: int, used: int, n_cols: int) -> Array:
@@ -67,11 +49,6 @@ def columns_of(problem: CellProblem, value: float, n: int, used: int, n_cols: in
     q[..., used:] = 0.0
     q[:, :, problem.n_actions :] = -np.inf
     return q
-
-
-def put_columns(problem: CellProblem, q: Array, values: Array) -> None:
-    """Write values by cell, column and action back into the table of one run."""
-    q[:, : problem.n_actions, : values.shape[1]] = values.transpose(0, 2, 1)
 
 
 def width_of(n_cols: int) -> int | None:

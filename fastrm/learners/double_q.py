@@ -47,5 +47,5 @@ class DoubleQ(Qrm):
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with two tables that were learned, or twice with the one of another learner."""
-        for table, name in zip(state.q[i], ("first", "second"), strict=True):
-            by_cell(problem, table)[:] = values.more.get(name, values.q)
+        for table, name in zip(self.view(problem, state)[:2], ("first", "second"), strict=True):
+            table[i] = values.more.get(name, values.q)

@@ -23,7 +23,7 @@ from fastrm.config import LearnerConfig
 from fastrm.kernels.contracts import BLOCK, Hierarchy, Options, Setting, Span, State
 from fastrm.kernels.exact import rollout
 from fastrm.kernels.learners import hrm
-from fastrm.learners.crm import by_column, columns_of, put_columns, width_of
+from fastrm.learners.crm import by_column, columns_of, width_of
 from fastrm.learners.registry import Values, View
 from fastrm.problems import TabularProblem, check_tabular
 
@@ -71,7 +71,7 @@ class Hrm:
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with options and a controller that were learned."""
         own: Hierarchy = state.own
-        put_columns(problem, state.q[i], values.q)
+        self.view(problem, state).q[i] = values.q
         own.controller[i] = values.more["controller"]
 
     def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:

@@ -54,7 +54,7 @@ class Qrm:
 
     def put(self, problem: TabularProblem, state: State, i: int, values: Values) -> None:
         """Begin with a table that was learned."""
-        by_cell(problem, state.q[i])[:] = values.q
+        self.view(problem, state).q[i] = values.q
 
     def follow(self, problem: TabularProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of every cell and machine state."""
