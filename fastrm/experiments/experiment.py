@@ -213,6 +213,7 @@ def read_learner(given: object) -> tuple[LearnerConfig, Sweep]:
         raise ConfigError(f"learner={shown(given)}: must be a table of settings, such as LearnerConfig(tick=1000)")
     for name in given:
         if name not in SETTINGS:
+            registry.check_shared(str(name))
             near, known = did_you_mean(name, SETTINGS), ", ".join(sorted(SETTINGS))
             raise ConfigError(f"unknown key 'learner.{str(name)[:40]}'{near}; there are {known}")
     lists = {name: _values(name, given[name]) for name in SETTINGS if name in given and _is_list(given[name])}

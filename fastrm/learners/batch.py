@@ -105,6 +105,7 @@ def configure(problem: Problem, config: LearnerConfig | None, settings: Mapping[
     for name in settings:
         if name in ("profile", "metric", "slip", "start", "starts"):
             raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
+        registry.check_shared(name)
         check_known(name, LearnerConfig.__dataclass_fields__)
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")

@@ -212,6 +212,15 @@ def own_settings(learner: Learner) -> dict[str, Any]:
     return {setting: getattr(written, setting) for setting in own}
 
 
+def check_shared(setting: str) -> None:
+    """Raise ConfigError, with the cure, for a setting that only one of the learners here has."""
+    for name, learner in _known.items():
+        if setting in own_settings(learner):
+            kind = type(_written(learner)).__name__
+            cure = f"register {kind}(...) with another {setting}, under another name"
+            raise ConfigError(f"{setting}: is an attribute of the learner {shown(name)}; {cure}")
+
+
 def _written(learner: object) -> object:
     """Return the object that somebody wrote: of a learner in plain Python the one inside its adapter."""
     return getattr(learner, "prototype", learner)

@@ -157,6 +157,11 @@ def test_a_setting_of_its_own_identifies_runs_and_reaches_worker_processes(shown
     assert Plan.of(experiment).run_id(1) == before
     with pytest.raises(ConfigError, match=r"learner 'ucb-1': c=\[1\]: must be a number, text or a truth value"):
         fastrm.register(ucb.Ucb(name="ucb-1", c=[1]))
+    cure = r"c: is an attribute of the learner 'ucb'; register Ucb\(\.\.\.\) with another c, under another name"
+    with pytest.raises(ConfigError, match=cure):
+        fastrm.train(problem_of(starts=1)[1], "ucb", c=2.0)
+    with pytest.raises(ConfigError, match=cure):
+        Experiment(name="x", setups=("1a",), tasks=("a",), methods=("ucb-bool",), learner={"c": [0.1, 1.0]})
     with pytest.raises(ConfigError, match=r"bonus: no such setting"):
         fastrm.register(type("Odd", (ucb.Ucb,), {"settings": ("bonus",)})(name="odd"))
 
