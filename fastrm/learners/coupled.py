@@ -13,6 +13,7 @@ left. Laid out ``q[run, s, a, k]``, as CRM's table.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from fastrm.kernels.learners import coupled
 from fastrm.learners.crm import by_column, columns_of, width_of
 from fastrm.learners.registry import Values, View
 from fastrm.machines.language import Agenda
-from fastrm.problems import MOST_PLANNED, CellProblem, Per, Terrain, tabulate_columns
+from fastrm.problems import MOST_PLANNED, CellProblem, Per, Terrain, objects_of_columns, stages_at, tabulate_columns
 
 
 class Coupled:
@@ -91,11 +92,53 @@ class Coupled:
         self.view(problem, state).q[i] = values.q
         own.cell[i, :-1], own.plans[i] = values.more["cell"], values.more.get("plans", 0)
 
+    def actor(self, problem: CellProblem, run: Any) -> TourActor:
+        """Return the greedy policy of a run."""
+        return TourActor(problem, run.q, run.more)
+
     def follow(self, problem: CellProblem, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Follow the best action of the column pursued, by a plan of the values as they are now."""
         agenda = agenda_of(problem)
         per: Per = "type" if len(values.more["stage"]) == len(agenda.targets) else "object"
         return follow_columns(problem.terrain, agenda, values, per, s, path)
+
+
+class TourActor:
+    """The greedy policy of a run: the best action of the column pursued, by a plan from where it is asked first.
+
+    `memory` is what it keeps along an episode: what is left, the column that left last, and the choices of the plan.
+    """
+
+    def __init__(self, problem: CellProblem, q: Array, more: Mapping[str, Array]) -> None:
+        agenda = agenda_of(problem)
+        per: Per = "type" if len(more["stage"]) == len(agenda.targets) else "object"
+        self.columns = tabulate_columns(problem.terrain, agenda, per, "plans" in more)
+        self.q, self.more, self.agenda, self.done_at = q, more, agenda, stages_at(problem.terrain, agenda)
+        self.left_in = [problem.machines[0].stages_left[name] for _, name in problem.states]
+        self.reads = [np.append(cells, -1) for _, cells in objects_of_columns(problem.terrain, agenda, per)]
+
+    def __call__(self, place: tuple[int, ...], memory: dict[str, Any]) -> Array:
+        """Return the values of all actions in a cell, with what is left or a machine state."""
+        s = place[0]
+        before = memory.get("left", 0)
+        if not before:
+            self._plan(s, self.left_in[place[1]] if self.left_in else place[1], memory)
+        elif (left := self.agenda.without(before, self.done_at[s])) != before:
+            gone = before & ~left
+            done = [k for k, i in enumerate(self.columns.stage.tolist()) if gone >> i & 1 and s in self.reads[k]]
+            memory |= {"left": left, "last": done[0]}
+        if memory["left"] != before:
+            numbers = (np.uint64(number) for number in (memory["left"], memory["last"], s))
+            memory["column"] = plans.pursue_next(self.columns, self.q, memory["choice"], *numbers)
+        values: Array = self.q[s, int(memory["column"])]
+        return values
+
+    def _plan(self, s: int, left: int, memory: dict[str, Any]) -> None:
+        """Plan from a cell."""
+        choice, draft, leg = _room_for_plans(self.columns, 1)
+        cell = np.append(self.more["cell"], s).astype(np.uint64)
+        plans.plan_tour(self.columns, self.q, float(self.more.get("gamma", 1.0)), cell, (choice[0], draft, leg[0]))
+        memory |= {"left": left, "last": len(self.columns.stage), "choice": choice[0]}
 
 
 def follow_columns(terrain: Terrain, agenda: Agenda, values: Values, per: Per, s: int, path: Array) -> tuple[int, int]:

@@ -7,7 +7,7 @@ tiles what is seen of the nearest ball of each colour that a machine state wants
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -195,6 +195,18 @@ class Linear:
         """Return the steps of run i's greedy policy in every task, None where it does not complete it."""
         return [length for _, length in follow_tasks(setting, state, i)]
 
+    def actor(self, problem: Any, run: Run) -> Callable[[tuple[int, ...], object], Array]:
+        """Return the greedy policy of a run."""
+        setting, state = restore(problem, self, run.config, Values(run.q, run.more))
+        water = run_of(setting, state, 0)
+
+        def values(place: tuple[int, ...], memory: object) -> Array:
+            x, y, t, u = place
+            linear.look(setting, water, t, x, y, u)
+            return np.array(water.values)
+
+        return values
+
     def follow(self, problem: Any, values: Values, s: int, u: int, path: Array) -> tuple[int, int]:
         """Raise ConfigError: states of Water world have no numbers; `roll_out` follows the greedy policy."""
         raise unsupported(problem)
@@ -249,15 +261,23 @@ def begin_water_state(
 @add_row(roll_out, WaterProblem)
 def roll_out_on_water(problem: WaterProblem, learner: Linear, config: LearnerConfig, values: Values) -> list[Greedy]:
     """Follow the greedy policy from the world's own start."""
-    log = blank_log(config, 1, len(problem.machines), 1, 0)
-    setting = begin_water_setting(problem, learner, config, [ScoreUnit(1.0)] * len(problem.machines), False)
-    state = begin_water_state(problem, learner, config, setting, [0], log)
-    learner.put(problem, state, 0, values)
+    setting, state = restore(problem, learner, config, values)
     found = []
     for machine, (actions, length) in enumerate(follow_tasks(setting, state, 0)):
         path = tuple((x, y) for x, y, _ in problem.walk(actions, machine).states.tolist())
         found.append(Greedy(path, length, tuple(actions.tolist())))
     return found
+
+
+def restore(
+    problem: WaterProblem, learner: Linear, config: LearnerConfig, values: Values
+) -> tuple[WaterSetting, State]:
+    """Return what kernels read and change, with weights that were learned."""
+    setting = begin_water_setting(problem, learner, config, [ScoreUnit(1.0)] * len(problem.machines), False)
+    log = blank_log(config, 1, len(problem.machines), 1, 0)
+    state = begin_water_state(problem, learner, config, setting, [0], log)
+    learner.put(problem, state, 0, values)
+    return setting, state
 
 
 def follow_tasks(setting: WaterSetting, state: State, i: int) -> Iterator[tuple[Array, int | None]]:

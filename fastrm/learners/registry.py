@@ -102,6 +102,13 @@ class Learner(Protocol):
     def view(self, problem: Problem, state: State) -> View:
         """Return what the greedy policies act by, for greedy curves alone; without it these cost more time."""
 
+    def actor(self, problem: Problem, run: Any) -> Any:
+        """Return the greedy policy of a run, for learners that act by more than a cell and a machine state.
+
+        It is a function of `Episode.place` and of a dictionary, in which it may keep what it likes along an episode; it
+        returns the values of all actions.
+        """
+
     def put(self, problem: Problem, state: State, i: int, values: Values) -> None:
         """Let run i begin with values that some run learned: the inverse of `values`, for warm starts alone."""
 

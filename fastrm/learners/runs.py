@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_number, check_whole
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError, printable, shown
+from fastrm.errors import ConfigError
 from fastrm.learners import registry
-from fastrm.problems import (
-    Episode,
-    Moment,
-    Problem,
-    TabularEpisode,
-    TabularProblem,
-    check_tabular,
-    find_actions,
-    retrace,
-    slide,
-)  # fmt: skip
+from fastrm.problems import Episode, Moment, Problem, TabularProblem, check_tabular, list_states, slide
 from fastrm.schedules import final
 from fastrm.worlds import Cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Actor = Callable[[tuple[int, ...], dict[str, Any]], Array]
+"""A greedy policy: the values of all actions in an `Episode.place`, and what it keeps along an episode."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,42 +187,37 @@ class Run:
         >>> run.next_action(problem, (4, 4), "u0") == run.path_actions(problem)[0]
         True
         """
-        s, u = self._numbered(problem, cell, state)
-        return _last_best(self.q[s, self._column(s, u)])
-
-    def _numbered(
-        self, problem: TabularProblem, cell: Cell | int, state: int | str | tuple[int, str]
-    ) -> tuple[int, int]:
-        """Return the numbers of a cell and a machine state; raise ConfigError where `next_action` does."""
         check_acts_by_state(self.algo)
         for each in (problem, self.problem or problem):
             check_tabular(each)
+        self._check_fits(problem)
+        s, u = problem.number_of_any(cell), problem.number_of_state(state)
+        return _last_best(self.q[s, self._column(s, u)])
+
+    def _check_fits(self, problem: TabularProblem) -> None:
+        """Raise ConfigError unless a problem has the cells, actions and states that the run learned about."""
         sizes = len(problem.terrain.cells), problem.n_actions
         if (self.q.shape[0], self.q.shape[2]) != sizes or self.states != problem.states:
             raise ConfigError(
                 f"problem: the run learned about {self.q.shape[0]} cells, {self.q.shape[2]} actions and the states "
-                f"{_names(self.states)}, and this problem has {sizes[0]}, {sizes[1]} and {_names(problem.states)}"
+                f"{list_states(self.states)}, and this problem has {sizes[0]}, {sizes[1]} and "
+                f"{list_states(problem.states)}"
             )
-        if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
-            check_whole("cell", cell, 0, sizes[0] - 1)
-            s = int(cell)
-        else:
-            s = problem.number_of(cell, "cell")
-        return s, _number_of_state(self.states, state)
 
     def act(self, state: Episode | Sequence[object] | Array) -> int:
-        """Return what the greedy policy does in a state, on a map or a table.
+        """Return what the greedy policy does in a state.
 
         Parameters
         ----------
-        state : pair or Episode
-            A cell and a machine state, each as in `next_action`; so the pair that an environment observes will do. Or
-            an episode in progress.
+        state : sequence or Episode
+            An episode in progress, or what an environment observes that shows states: on maps and tables a cell and a
+            machine state, each as in `next_action`; on Water world the states of both axes, the time and the machine
+            state; with an agenda too large to list its states a cell and the list of targets that are left.
 
         Raises
         ------
         ConfigError
-            As for `next_action`.
+            Unless it is a state of the problem that the run learned about.
 
         Examples
         --------
@@ -238,17 +227,27 @@ class Run:
         >>> run.act(((4, 4), "u0")) == run.greedy_actions[0][0]
         True
         """
-        return self.next_action(*self._located(state))
+        return _last_best(self.values(state))
 
     def policy(self) -> Callable[[Episode | Sequence[object] | Array], int]:
         """Return the greedy policy as a function of a state; see `act`."""
         return self.act
 
     def values(self, state: Episode | Sequence[object] | Array) -> Array:
-        """Return the learned value of every action in a state, given as for `act`; for HRM of the best option there."""
-        problem, cell, machine_state = self._located(state)
-        s, u = self._numbered(problem, cell, machine_state)
-        return np.array(self.q[s, self._column(s, u)])
+        """Return the learned value of every action in a state, given as for `act`.
+
+        Of HRM they are those of the best option there, of `coupled` those of the column that a plan from there pursues.
+        """
+        problem = self._its_problem()
+        if isinstance(state, Episode):
+            if state.problem.states != problem.states or state.problem.source != problem.source:
+                raise ConfigError(
+                    f"state: an episode on {state.problem.source}; the run learned about {problem.source}"
+                )
+            place = state.place
+        else:
+            place = problem.place_of(state)
+        return np.array(self._actor(place, {}))
 
     def evaluate(
         self,
@@ -280,8 +279,7 @@ class Run:
         Raises
         ------
         ConfigError
-            When an argument is out of range, or for learners that keep no values per machine state (`coupled`, and all
-            on Water world) when `epsilon`, `start` or slip is asked for.
+            When an argument is out of range.
 
         Examples
         --------
@@ -298,31 +296,26 @@ class Run:
         check_number("epsilon", epsilon, 0, 1)
         check_whole("seed", seed, 0, 2**64 - 1)
         is_exact, random = epsilon == 0 and not problem.slip, np.random.default_rng(seed)
-        starts: Sequence[int | None] = [None]
-        if start is not None:
-            starts = [self._numbered(check_tabular(problem), start, 0)[0]] * (1 if is_exact else int(episodes))
-        elif not is_exact:
-            starts = [problem.draw_start(random) for _ in range(episodes)]
-        elif acts_by_state(self.algo, problem.kind):
-            starts = check_tabular(problem).tables.starts.tolist()
-        played = [self._play(problem, task, first, epsilon, random) for first in starts]
+        starts = problem.start_numbers if start is None else [problem.number_of_any(start)]
+        is_exact = is_exact and starts is not None
+        if not is_exact:
+            fixed = list(starts or ()) * episodes
+            starts = [problem.draw_start(random) for _ in range(episodes)] if start is None else fixed
+        played = [self._play(task, first, epsilon, random) for first in starts or ()]
         return Evaluation(
-            completed=np.array([episode.success for episode, _ in played]),
-            lengths=np.array([episode.steps for episode, _ in played]),
-            returns=np.array([paid for _, paid in played]),
+            completed=np.array([moments[-1].success for moments in played]),
+            lengths=np.array([len(moments) - 1 for moments in played]),
+            returns=np.array([moments[-1].paid for moments in played]),
             is_exact=is_exact,
         )
 
     def walk(self, start: Cell | int | None = None, task: int = 0) -> tuple[Moment, ...]:
-        """Return every step of the greedy policy on a map or a table: cell, machine state, label and what was paid.
+        """Return every step of the greedy policy: place, machine state, label and what was paid; no move slips.
 
         It begins in `start`, a cell or its number, by default the (first) start of the problem.
         """
-        problem = check_tabular(self._its_problem())
-        first = problem.start if start is None else self._numbered(problem, start, 0)[0]
-        actions: list[int] = []
-        self._play(problem, task, None if start is None else first, 0.0, np.random.default_rng(0), actions)
-        return tuple(retrace(problem, problem.terrain.cells_of([first]), task, actions))
+        first = None if start is None else self._its_problem().number_of_any(start)
+        return tuple(self._play(task, first, 0.0, None))
 
     def save(self, path: str | Path) -> None:
         """Write the run with its problem to a file that `fastrm.load_run` reads; it holds no code.
@@ -344,74 +337,56 @@ class Run:
             raise ConfigError("this run does not know its problem; train it with fastrm.train")
         return self.problem
 
-    def _located(self, state: object) -> tuple[TabularProblem, Cell | int, int | str | tuple[int, str]]:
-        """Return the problem, the cell and the machine state that a state means."""
-        if isinstance(state, Episode):
-            here = cast("TabularEpisode", state)
-            return check_tabular(state.problem), here.s, here.u
-        problem = check_tabular(self._its_problem())
-        if not isinstance(state, Sequence | np.ndarray) or isinstance(state, str) or len(state) != 2:
-            raise ConfigError(
-                f"state={shown(state)}: must be a cell and a machine state, such as ({problem.starts[0]}, "
-                f"{problem.states[0][1]!r}), or an episode"
-            )
-        return problem, state[0], state[1]
+    @cached_property
+    def _actor(self) -> Actor:
+        """The greedy policy: a function of a place and of what it keeps along an episode."""
+        problem = self._its_problem()
+        learner: Any = registry.find(self.algo, problem.kind)
+        if hasattr(learner, "actor"):
+            actor: Actor = learner.actor(problem, self)
+            return actor
+        check_acts_by_state(self.algo)
+        self._check_fits(check_tabular(problem))
+        return self._act_by_column
+
+    def _act_by_column(self, place: tuple[int, ...], memory: dict[str, Any]) -> Array:
+        """Return the values of a cell and machine state; an option is kept until its state is left."""
+        s, u = place
+        if memory.get("state") != u:
+            memory |= {"state": u, "column": self._column(s, u)}
+        values: Array = self.q[s, memory["column"]]
+        return values
 
     def _play(
         self,
-        problem: Problem,
         task: int,
         start: int | None,
         epsilon: float,
-        random: np.random.Generator,
+        random: np.random.Generator | None,
         actions: list[int] | None = None,
-    ) -> tuple[Episode, float]:
-        """Play an episode, by default from the (first) start; return it and what it paid. `actions` collects moves."""
+    ) -> list[Moment]:
+        """Play an episode, by default from the (first) start; without `random` no move slips. `actions` is extended."""
+        problem, actor, memory = self._its_problem(), self._actor, dict[str, Any]()
         check_whole("task", task, 0, len(problem.machines) - 1)
-        paid, column, made = 0.0, -1, [] if actions is None else actions
-        if not acts_by_state(self.algo, problem.kind):
-            if epsilon or problem.slip or start is not None:
-                raise ConfigError(
-                    f"{self.algo} on {problem.source}: is followed from the start of the problem, and without chance; "
-                    "leave epsilon and start out, or take another learner or a problem without slip"
-                )
-            episode = problem.episode(task)
-            for action in self.path_actions(problem, task):
-                episode.step(action)
-                paid += episode.reward
-                made.append(action)
-            return episode, paid
-        here = cast("TabularEpisode", problem.episode(task, start))
+        here = problem.episode(task, start)
+        moments = [Moment(here.cell, here.place[-1], "", 0.0)]
         while not here.terminated and here.steps < self.config.episode_limit:
-            u = here.u
-            column = self._column(here.s, u) if column < 0 else column
-            action = _last_best(self.q[here.s, column])
-            if epsilon and random.random() < epsilon:
+            action = _last_best(actor(here.place, memory))
+            if random is not None and epsilon and random.random() < epsilon:
                 action = int(random.integers(problem.n_actions))
-            here.step(int(slide(problem, np.array(action), random)))
-            column = column if here.u == u else -1  # an option is kept until its state is left
-            paid += here.reward
-            made.append(action)
-        return here, paid
+            if actions is not None:
+                actions.append(action)
+            here.step(action if random is None else int(slide(problem, np.array(action), random)))
+            paid = moments[-1].paid + here.reward
+            moments.append(Moment(here.cell, here.place[-1], here.label, paid, here.success, here.end))
+        return moments
 
     def path_actions(self, problem: Problem, task: int = 0) -> list[int]:
         """Return the actions of the greedy path in a task; cells alone do not tell where several lead to the same."""
         if self.known_actions and (known := self.known_actions[task]) is not None:
             return list(known)
-        problem = check_tabular(problem)
-        path = self.greedy_paths[task]
-        if not acts_by_state(self.algo):
-            return find_actions(problem, path, task)
-        s, u, column, actions = problem.number_of(path[0]), int(problem.tables.first_u[task]), -1, []
-        for cell in path[1:]:
-            column = self._column(s, u) if column < 0 else column
-            leads_there = problem.tables.next_s[s] == problem.number_of(cell)
-            actions.append(_last_best(np.where(leads_there, self.q[s, column], -np.inf)))
-            taken = problem.step(s, u, actions[-1])
-            column = column if taken.u == u else -1  # an option is kept until its state is left
-            s, u = taken.s, taken.u
-            if not taken.is_live:
-                break
+        actions: list[int] = []
+        (self if self.problem else replace(self, problem=problem))._play(task, None, 0.0, None, actions)
         return actions
 
     def _column(self, s: int, u: int) -> int:
@@ -484,27 +459,6 @@ def check_acts_by_state(algo: str) -> None:
         raise ConfigError(
             f"{algo} keeps no values per machine state, so it tells no move for one; take another learner, such as crm"
         )
-
-
-def _number_of_state(states: Sequence[tuple[int, str]], wanted: object) -> int:
-    """Return the number of a machine state, given by it, by a name that no other has, or by machine and name."""
-    names = [name for _, name in states]
-    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool) and 0 <= wanted < len(states):
-        return int(wanted)
-    if isinstance(wanted, str) and names.count(wanted) == 1:
-        return names.index(wanted)
-    if isinstance(wanted, tuple) and wanted in states:
-        return states.index(wanted)
-    raise ConfigError(
-        f"state={shown(wanted)}: must be a whole number from 0 to {len(states) - 1}, or one of {_names(states)}"
-    )
-
-
-def _names(states: Sequence[tuple[int, str]]) -> str:
-    """List machine states by name, those of several machines by machine and name; of many the first."""
-    names = [name for _, name in states]
-    told = [name if names.count(name) == 1 else repr(state) for state, name in zip(states[:12], names, strict=False)]
-    return printable(", ".join([*told, "..."] if len(states) > 12 else told))
 
 
 def _last_best(values: Array) -> int:

@@ -263,6 +263,11 @@ class RewardMachine(Draft):
         """
         return self.large or terms.find_agenda(self)
 
+    @cached_property
+    def stages_left(self) -> dict[str, int]:
+        """What is left of the agenda in every state, as a bit mask of its stages; empty where it has none."""
+        return {} if self.large else terms.stages_left(self)
+
     @property
     def pays_at_the_end(self) -> bool:
         """Whether it pays 1 for completing the task and nothing else, as Boolean machines do."""

@@ -279,9 +279,15 @@ def find_agenda(draft: Draft) -> Agenda | None:
     if ways is None:
         return None
     for guess in (_from_name(draft.name), _from_ways(draft.start, ways)):
-        if guess is not None and len(guess.targets) <= MAX_STAGES and _watches(draft.start, ways, guess):
+        if guess is not None and len(guess.targets) <= MAX_STAGES and _left_in(draft.start, ways, guess):
             return guess
     return None
+
+
+def stages_left(draft: Draft) -> dict[str, int]:
+    """Return the stages that are left, as a bit mask, in every state of a machine that watches an agenda."""
+    agenda, ways = find_agenda(draft), _ways(draft)
+    return {} if agenda is None or ways is None else _left_in(draft.start, ways, agenda)
 
 
 def _ways(draft: Draft) -> Ways | None:
@@ -330,19 +336,19 @@ def _from_ways(start: str, ways: Ways) -> Agenda | None:
     return Agenda(tuple(letter for letter, _ in needs), tuple(masks))
 
 
-def _watches(start: str, ways: Mapping[str, Mapping[str, str]], agenda: Agenda) -> bool:
-    """Return whether a machine does what an agenda does, whatever is read."""
+def _left_in(start: str, ways: Mapping[str, Mapping[str, str]], agenda: Agenda) -> dict[str, int]:
+    """Return what is left of an agenda in every state of a machine; nothing unless it does what the agenda does."""
     seen = {(start, agenda.everything)}
     todo = list(seen)
     while todo:
         state, left = todo.pop()
         if set(ways[state]) != {agenda.targets[i] for i in agenda.open(left)} or len(seen) > MOST_PAIRS:
-            return False
+            return {}
         for letter, there in ways[state].items():
             pair = there, agenda.after(left, letter)
             if bool(pair[0]) != bool(pair[1]):
-                return False
+                return {}
             if there and pair not in seen:
                 seen.add(pair)
                 todo.append(pair)
-    return True
+    return dict(sorted(seen))

@@ -10,6 +10,7 @@ from fastrm.problems.cells import (
     find_tour,
     mean_length,
     objects_of_columns,
+    stages_at,
     tabulate_columns,
 )
 from fastrm.problems.events import TableEvaluator, check_features, find_events, leaves_read
@@ -24,6 +25,7 @@ from fastrm.problems.tabular import (
     distances,
     every_action,
     find_actions,
+    list_states,
     pairs_within_reach,
     retrace,
     slide,
@@ -36,6 +38,6 @@ __all__ = [
     "Per", "Problem", "Start", "Step", "TableEvaluator", "TabularEpisode", "TabularProblem", "Terrain", "Tour",
     "WaterEpisode", "WaterProblem", "WaterWalk", "check_features", "check_tabular", "colours_of", "compile",
     "direct_actions", "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read",
-    "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "slide",
-    "survey", "tabulate_columns", "unsupported",
+    "list_states", "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "slide",
+    "stages_at", "survey", "tabulate_columns", "unsupported",
 ]  # fmt: skip

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fastrm.dispatch import add_row
-from fastrm.errors import ConfigError, MachineError
+from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import MAX_STATES, Agenda
-from fastrm.problems.cells import CellProblem
+from fastrm.problems.cells import CellProblem, stages_at
 from fastrm.problems.events import find_events
-from fastrm.problems.problem import Episode, check_machines, compile, unsupported
+from fastrm.problems.problem import Episode, check_machines, compile, parts_of
 from fastrm.problems.tabular import assemble, compile_tables
-from fastrm.worlds import GridMap, TableWorld
+from fastrm.worlds import Cell, GridMap, TableWorld
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +75,65 @@ class AgendaProblem(CellProblem):
             "experiments learn it"
         )
 
-    def episode(self, task: int = 0, start: int | None = None) -> Episode:
-        """Raise ConfigError: an episode needs the machine's states."""
-        raise unsupported(self)
+    @cached_property
+    def done_at(self) -> list[int]:
+        """The stages that every cell completes, as a bit mask."""
+        return stages_at(self.terrain, self.agenda)
+
+    def episode(self, task: int = 0, start: int | None = None) -> AgendaEpisode:
+        """Begin an episode, by default in the start cell."""
+        return AgendaEpisode(self, task, self.start if start is None else start)
+
+    def place_of(self, state: object) -> tuple[int, int]:
+        """Return the number of a cell, and of the set of stages that are left, given as a list of their targets."""
+        cell, targets = parts_of(state, "a cell and the targets that are left", (self.starts[0], list(self.stages[:2])))
+        if not isinstance(targets, Sequence) or not set(targets) <= set(self.stages):
+            raise ConfigError(f"state={shown(targets)}: must be a list of targets that are left, of {self.stages}")
+        return self.number_of_any(cell), sum(1 << i for i, target in enumerate(self.stages) if target in targets)
 
     def __repr__(self) -> str:
         size = f"{len(self.terrain.cells)} cells, {self.columns} stages, more than {MAX_STATES} machine states"
         slip = f", slip {self.slip:g}" if self.slip else ""
         return f"<Problem {self.names()} on {self.source}: {size}{slip}>"
+
+
+class AgendaEpisode(Episode):
+    """An episode on the cells of a map: what is left of an agenda takes the place of the machine's state."""
+
+    def __init__(self, problem: AgendaProblem, task: int, start: int) -> None:
+        self.problem: AgendaProblem = problem
+        self.task, self.s, self.left = task, start, problem.agenda.everything
+        self.labels, self.reward, self.steps, self.end = (), 0.0, 0, ""
+        self.terminated = self.success = False
+
+    def step(self, action: int) -> None:
+        """Move; take off the agenda what the object in the cell reached completes."""
+        terrain, agenda = self.problem.terrain, self.problem.agenda
+        self.labels, self.s = terrain.labels(self.s, action), int(terrain.next_s[self.s, action])
+        self.left = agenda.without(self.left, self.problem.done_at[self.s])
+        self.terminated = self.success = not self.left
+        self.reward, self.steps, self.end = float(self.success), self.steps + 1, "done" * self.success
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Number of the cell, and the stages that are left as a bit mask."""
+        return self.s, self.left
+
+    @property
+    def cell(self) -> Cell:
+        """Row and column of the agent."""
+        return self.problem.terrain.cells_of([self.s])[0]
+
+    @property
+    def observation(self) -> tuple[float, ...]:
+        """Row and column of the agent."""
+        return tuple(self.cell)
+
+    @property
+    def state(self) -> str:
+        """The targets that are left, ``(terminal)`` when all stages are done."""
+        left = [target for i, target in enumerate(self.problem.stages) if self.left >> i & 1]
+        return " ".join(left) or "(terminal)"
 
 
 def compile_agenda(

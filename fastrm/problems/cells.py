@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from fastrm.arrays import Array, aligned_full
+from fastrm.checks import check_whole
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.kernels.contracts import BLOCK, N_ACTIONS, Columns, Tables
@@ -44,6 +45,15 @@ def objects_of_columns(terrain: Terrain, agenda: Agenda, per: Per) -> list[tuple
         cells = np.flatnonzero(terrain.holds(target))
         columns += [(i, cells[k : k + 1]) for k in range(len(cells))] if per == "object" else [(i, cells)]
     return columns
+
+
+def stages_at(terrain: Terrain, agenda: Agenda) -> list[int]:
+    """Return the stages that every cell completes, as a bit mask; on the agenda or not."""
+    masks = [0] * len(terrain.cells)
+    for i, cells in objects_of_columns(terrain, agenda, "type"):
+        for s in cells.tolist():
+            masks[s] |= 1 << i
+    return masks
 
 
 def tabulate_columns(terrain: Terrain, agenda: Agenda, per: Per, is_planned: bool) -> Columns:
@@ -233,6 +243,19 @@ class CellProblem(Problem):
     def start(self) -> int:
         """Number of the start cell, of the first one where there are several."""
         return int(self.tables.starts[0])
+
+    @property
+    def start_numbers(self) -> Sequence[int]:
+        """The numbers of the start cells."""
+        numbers: list[int] = self.tables.starts.tolist()
+        return numbers
+
+    def number_of_any(self, cell: object) -> int:
+        """Return the number of a cell, given by it or as `starts` gives it; raise ConfigError unless there is one."""
+        if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
+            check_whole("cell", cell, 0, len(self.terrain.cells) - 1)
+            return int(cell)
+        return self.number_of(cell, "cell")
 
     def number_of(self, cell: object, name: str = "start") -> int:
         """Return the number of a cell that the agent can be in, given as `starts` gives it; messages call it `name`."""

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -103,6 +103,19 @@ class Problem(ABC):
     def episode(self, task: int = 0, start: int | None = None) -> Episode:
         """Begin an episode, to be played step by step."""
 
+    def number_of_any(self, cell: object) -> int:
+        """Return the number of a cell, given by it or by row and column; raise ConfigError where there are no cells."""
+        raise ConfigError(f"start={shown(cell)}: is a cell of a map; {self.source} has none, leave it out")
+
+    def place_of(self, state: object) -> tuple[int, ...]:
+        """Return the numbers of a state, as `Episode.place` gives them; raise ConfigError unless it is one."""
+        raise unsupported(self)
+
+    @property
+    def start_numbers(self) -> Sequence[int | None] | None:
+        """Where episodes begin, for `episode`; None where that cannot be listed."""
+        return (None,)
+
     @property
     @abstractmethod
     def refusal(self) -> str:
@@ -169,6 +182,16 @@ class Episode(ABC):
 
     @property
     @abstractmethod
+    def place(self) -> tuple[int, ...]:
+        """Numbers of where the agent is, of the time where that matters, and last of the machine's state."""
+
+    @property
+    @abstractmethod
+    def cell(self) -> Any:
+        """The cell or the point that the agent is in."""
+
+    @property
+    @abstractmethod
     def state(self) -> str:
         """Name of the machine's state, ``(terminal)`` when it has reached one."""
 
@@ -181,6 +204,13 @@ class Episode(ABC):
     def label(self) -> str:
         """What holds after the last move, as text."""
         return " ".join(self.labels)
+
+
+def parts_of(state: object, what: str, example: tuple[object, ...]) -> Sequence[Any]:
+    """Return the parts of a state; raise ConfigError unless it has as many as an example."""
+    if not isinstance(state, Sequence | np.ndarray) or isinstance(state, str) or len(state) != len(example):
+        raise ConfigError(f"state={shown(state)}: must be {what}, such as {example}, or an episode")
+    return list(state)
 
 
 def unsupported(problem: object) -> ConfigError:

@@ -25,7 +25,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full, freeze
 from fastrm.checks import check_number
 from fastrm.config import Profile
-from fastrm.errors import ConfigError, MachineError, shown
+from fastrm.errors import ConfigError, MachineError, printable, shown
 from fastrm.kernels.contracts import BLOCK, FAR, LIVE, MASK, N_ACTIONS, SUCCESS, Tables
 from fastrm.kernels.exact import search
 from fastrm.machines import RewardMachine
@@ -54,7 +54,7 @@ from fastrm.problems.events import (
     read_events,
     why_impossible,
 )
-from fastrm.problems.problem import Episode, Problem, unsupported
+from fastrm.problems.problem import Episode, Problem, parts_of, unsupported
 from fastrm.problems.terrain import Metric, Start, Terrain, survey
 from fastrm.worlds import Cell, GridMap, TableWorld
 
@@ -283,6 +283,26 @@ class TabularProblem(CellProblem):
         """What the machines pay without their potentials, in rationals as written."""
         return WrittenRewards(self)
 
+    def place_of(self, state: object) -> tuple[int, int]:
+        """Return the numbers of a cell and a machine state, each given by number or by name."""
+        cell, wanted = parts_of(state, "a cell and a machine state", (self.starts[0], self.states[0][1]))
+        return self.number_of_any(cell), self.number_of_state(wanted)
+
+    def number_of_state(self, wanted: object) -> int:
+        """Return the number of a machine state, given by it, by a name that no other has, or by machine and name."""
+        states = self.states
+        names = [name for _, name in states]
+        if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool) and 0 <= wanted < len(states):
+            return int(wanted)
+        if isinstance(wanted, str) and names.count(wanted) == 1:
+            return names.index(wanted)
+        if isinstance(wanted, tuple) and wanted in states:
+            return states.index(wanted)
+        raise ConfigError(
+            f"state={shown(wanted)}: must be a whole number from 0 to {len(states) - 1}, or one of "
+            f"{list_states(states)}"
+        )
+
     def step(self, s: int, u: int, a: int) -> Step:
         """Make move `a` from cell number `s` in state column `u`, by the rule of the world in plain Python."""
         tables = self.tables
@@ -344,6 +364,11 @@ class TabularEpisode(Episode):
         return self.problem.machines[self.problem.states[u][0]].terminals[number - 1] if number > 0 else "(no edge)"
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Numbers of the cell and of the machine's state."""
+        return self.s, self.u
+
+    @property
     def cell(self) -> Cell:
         """Row and column of the agent, or the number of its cell where there are none."""
         return self.problem.terrain.cells_of([self.s])[0]
@@ -357,6 +382,13 @@ class TabularEpisode(Episode):
     def state(self) -> str:
         """Name of the machine's state, ``(terminal)`` when it has reached one."""
         return "(terminal)" if self.u == self.problem.tables.n_u else self.problem.states[self.u][1]
+
+
+def list_states(states: Sequence[tuple[int, str]]) -> str:
+    """List machine states by name, those of several machines by machine and name; of many the first."""
+    names = [name for _, name in states]
+    told = [name if names.count(name) == 1 else repr(state) for state, name in zip(states[:12], names, strict=False)]
+    return printable(", ".join([*told, "..."] if len(states) > 12 else told))
 
 
 def check_tabular(problem: object) -> TabularProblem:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastrm.arrays import Array
+from fastrm.checks import check_whole
 from fastrm.config import PROFILES, Profile
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, MachineError, shown
@@ -26,7 +27,7 @@ from fastrm.kernels.worlds import water
 from fastrm.kernels.worlds.water import STACK, Machines, Scratch, WaterTables
 from fastrm.machines import RewardMachine
 from fastrm.problems.events import leads_on, wanted_by
-from fastrm.problems.problem import Episode, Problem, check_machines, compile
+from fastrm.problems.problem import Episode, Problem, check_machines, compile, parts_of
 from fastrm.problems.terrain import ANYWHERE
 from fastrm.problems.water_tables import (
     Axis,
@@ -256,8 +257,28 @@ class WaterProblem(Problem):
         return {"alpha": f"linear(0.5, 0.1, {steps})", "q_init": 0.03, "episode_limit": WATER_LIMIT}
 
     def episode(self, task: int = 0, start: int | None = None) -> WaterEpisode:
-        """Begin an episode where the world says."""
-        return WaterEpisode(self, task)
+        """Begin an episode where the world says, or in a state that `draw_start` drew."""
+        return WaterEpisode(self, task, start)
+
+    @property
+    def start_numbers(self) -> tuple[None] | None:
+        """One start, or more than can be listed."""
+        return None if self.is_anywhere else (None,)
+
+    def draw_start(self, random: np.random.Generator) -> int | None:
+        """Draw a state at rest, one number for both axes, where episodes begin anywhere."""
+        if not self.is_anywhere:
+            return None
+        x, y = (int(random.choice(np.flatnonzero(axis[:, 1] == 0.0))) for axis in (self.physics.x, self.physics.y))
+        return x * len(self.physics.y) + y
+
+    def place_of(self, state: object) -> tuple[int, ...]:
+        """Return the numbers of both axes, time and machine state, as environments that observe states give them."""
+        sizes = len(self.physics.x), len(self.physics.y), WATER_LIMIT, len(self.states)
+        parts = parts_of(state, "states of both axes, time and machine state", (*self.physics.start.tolist(), 0, 0))
+        for name, part, size in zip(("x", "y", "time", "state"), parts, sizes, strict=True):
+            check_whole(name, part, 0, size - 1)
+        return tuple(map(int, parts))
 
     @property
     def delay(self) -> int:
@@ -364,8 +385,8 @@ class WaterProblem(Problem):
         """Return room for kernels to work in."""
         return new_scratch(self.tables)
 
-    def walk(self, actions: Sequence[int] | Array, machine: int = 0) -> WaterWalk:
-        """Follow actions from the start, until the episode ends."""
+    def walk(self, actions: Sequence[int] | Array, machine: int = 0, start: int | None = None) -> WaterWalk:
+        """Follow actions from the start, or from a state that `draw_start` drew, until the episode ends."""
         if not isinstance(actions, Sequence | np.ndarray) or not all(
             isinstance(action, int | np.integer) and 0 <= action < water.N_PUSHES for action in actions
         ):
@@ -376,8 +397,11 @@ class WaterProblem(Problem):
         given = np.array(list(actions)[:WATER_LIMIT], dtype=np.int64)
         states = np.zeros((given.size + 1, 3), dtype=np.int64)
         labels, rewards = np.zeros(given.size, dtype=np.uint8), np.zeros(given.size)
+        physics = self.physics
+        if start is not None:
+            physics = physics._replace(start=np.array(divmod(start, len(physics.y))))
         n, outcome = water.walk(
-            self.physics, self.tables, int(self.tables.first_u[machine]), given, self.scratch(), states, labels, rewards
+            physics, self.tables, int(self.tables.first_u[machine]), given, self.scratch(), states, labels, rewards
         )
         return WaterWalk(states[: n + 1], tuple(map(colours_of, labels[:n].tolist())), rewards[:n], int(outcome))
 
@@ -399,9 +423,9 @@ class WaterProblem(Problem):
 class WaterEpisode(Episode):
     """An episode on Water world: the moves made so far, and what they led to."""
 
-    def __init__(self, problem: WaterProblem, task: int = 0) -> None:
+    def __init__(self, problem: WaterProblem, task: int = 0, start: int | None = None) -> None:
         self.problem: WaterProblem = problem
-        self.task, self.made, self.end = task, list[int](), ""
+        self.task, self.start, self.made, self.end = task, start, list[int](), ""
         self._walked()
 
     def step(self, action: int) -> None:
@@ -411,7 +435,7 @@ class WaterEpisode(Episode):
 
     def _walked(self) -> None:
         """Follow the moves from the start, and note what the last of them led to."""
-        walk = self.problem.walk(self.made, self.task)
+        walk = self.problem.walk(self.made, self.task, self.start)
         self.states, self.steps = walk.states, len(walk.rewards)
         self.labels = tuple(walk.labels[-1]) if walk.labels else ()
         self.reward = float(walk.rewards[-1]) if self.steps else 0.0
@@ -419,9 +443,20 @@ class WaterEpisode(Episode):
         self.end = self.problem.end_of(walk, self.task) if self.terminated else ""
 
     @property
+    def place(self) -> tuple[int, int, int, int]:
+        """States of both axes, time, and the number of the machine's state."""
+        x, y, u = self.states[-1].tolist()
+        return x, y, self.steps, u
+
+    @property
+    def cell(self) -> tuple[float, ...]:
+        """Position of the agent."""
+        return self.observation[:2]
+
+    @property
     def state(self) -> str:
         """Name of the machine's state, ``(terminal)`` when it has reached one."""
-        return "(terminal)" if self.terminated else self.problem.states[int(self.states[-1, 2])][1]
+        return "(terminal)" if self.terminated else self.problem.states[self.place[-1]][1]
 
     @property
     def observation(self) -> tuple[float, ...]:

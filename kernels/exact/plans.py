@@ -164,6 +164,21 @@ def follow_columns(columns, start, q, strides, gamma, cell, scratch, path):
 
 
 @jit
+def plan_tour(columns, q, gamma, cell, scratch):
+    """Plan by the columns of q [n_s, n_k, n_a] and the cells of a run's `Pursuit`; `scratch` is overwritten."""
+    choice, draft, leg = scratch
+    legs_changed(columns, q.reshape(-1), (np.uint64(columns.stage.size) * _4, _4, _1), cell, leg)
+    if columns.sets.size:
+        make_plan(columns, leg, gamma, draft, choice)
+
+
+@jit
+def pursue_next(columns, q, choice, left, last, s):
+    """Return the column of q [n_s, n_k, n_a] to pursue in cell s; see `pursue`."""
+    return pursue(columns, choice, q.reshape(-1), (np.uint64(columns.stage.size) * _4, _4, _1), left, last, s)
+
+
+@jit
 def follow(columns, start, q, gamma, cell, scratch, path):
     """Follow the columns of q [n_s, n_k, n_a]; see `follow_columns` and `rollout.follow`."""
     strides = np.uint64(columns.stage.size) * _4, _4, _1

@@ -268,6 +268,13 @@ def run(setting, state, span):
 
 
 @jit
+def look(setting, state, t, x, y, u):
+    """Overwrite `state.values` with the value of every action in a state; weights stay as they are."""
+    find_rows(setting, state.agents[0], state, t, x, y, state.rows_next, False)
+    _evaluate(setting, state, state.rows_next, u)
+
+
+@jit
 def follow(setting, state, x, y, u, actions):
     """Follow the greedy policy from states of the axes and of the machine; return the moves made and the outcome.
 

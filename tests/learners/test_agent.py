@@ -186,11 +186,61 @@ def test_what_makes_no_sense_is_refused_in_one_line(call, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("call", [lambda run: run.evaluate(epsilon=0.1), lambda run: run.evaluate(start=0)])
-@pytest.mark.parametrize("problem", ["water", "agenda"])
-def test_learners_without_values_per_state_refuse_chance_and_other_starts(call, problem):
+@pytest.mark.parametrize("algo", ["qrm", "crm"])
+@pytest.mark.parametrize("features", ["memory", "sight"])
+def test_on_water_world_an_agent_acts_on_states_and_on_episodes(algo, features):
+    problem = PROBLEMS["water"]()
+    run = train(problem, algo, steps=30_000, features=features)
+    environment, policy, episode = RewardMachineEnv(problem, observation="states"), run.policy(), problem.episode()
+    observation, _ = environment.reset(seed=0)
+    for action in run.greedy_actions[0][:80]:
+        assert policy(observation) == policy(episode) == action
+        assert run.values(observation).tobytes() == run.values(episode).tobytes()
+        episode.step(action)
+        observation, *_ = environment.step(action)
+    few, again = (run.evaluate(3, epsilon=0.5, seed=1) for _ in range(2))
+    assert np.array_equal(few.lengths, again.lengths) and len(set(few.returns.tolist() + few.lengths.tolist())) > 1
+
+
+def test_where_episodes_on_water_begin_anywhere_evaluations_draw_their_starts():
+    run = train(compile(WaterWorld.generate(seed=3), task("a"), start="anywhere"), "crm", steps=2000)
+    found = run.evaluate(4, seed=1)
+    assert not found.is_exact and len(found.lengths) == 4
+    assert found.lengths.tolist() == run.evaluate(4, seed=1).lengths.tolist()
+
+
+@pytest.mark.parametrize("name", ["agenda", "small", "objects"])
+def test_a_tour_is_walked_as_it_was_planned_and_can_be_asked_anywhere(name):
+    small = compile(GridMap.generate("2a1b2c", size=11, seed=4), task("{a,b-c}"))
+    problem = PROBLEMS["agenda"]() if name == "agenda" else small
+    run = train(problem, "coupled", steps=300_000, per="object" if name == "objects" else "type")
+    walk = run.walk()
+    assert run.greedy_length is not None and tuple(moment.cell for moment in walk) == run.greedy_path
+    assert walk[-1].success and walk[-1].paid == 1.0 and run.evaluate().lengths[0] == run.greedy_length
+    first = (run.greedy_path[0], list(problem.stages) if name == "agenda" else "u0")
+    assert run.act(first) == run.act(problem.episode()) == run.greedy_actions[0][0]
+    assert run.evaluate(20, epsilon=0.2, seed=1).success > 0.5
+    assert len(run.walk(start=run.greedy_path[3])) > 1
+
+
+def test_the_stages_left_in_every_state_are_those_that_the_machine_still_waits_for():
+    machine = task("{a,b-c}")
+    assert machine.stages_left == {"u0": 0b111, "u1": 0b110, "u2": 0b101, "u3": 0b100, "u4": 0b001}
+    assert task("a|b").stages_left == {}
+
+
+@pytest.mark.parametrize(("problem", "call", "message"), [
+    ("water", lambda run: run.evaluate(start=0), "start=0: is a cell of a map; .* has none"),
+    ("water", lambda run: run.act((0, 0)), r"state=\(0, 0\): must be states of both axes, time and machine"),
+    ("water", lambda run: run.act((0, 0, 0, 99)), "state=99: must be a whole number from 0 to 1"),
+    ("water", lambda run: run.act((0.5, 0, 0, 0)), "x=0.5: must be"),
+    ("agenda", lambda run: run.act(((1, 1), "u0")), "state='u0': must be a list of targets that are left"),
+    ("agenda", lambda run: run.act(((1, 1), ["z"])), "must be a list of targets that are left"),
+    ("agenda", lambda run: run.act(3), "state=3: must be a cell and the targets that are left, such as"),
+])  # fmt: skip
+def test_states_of_other_kinds_are_refused_in_one_line(problem, call, message):
     run = train(PROBLEMS[problem](), "coupled" if problem == "agenda" else "crm", steps=2000)
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         call(run)
     assert "\n" not in str(caught.value)
 

@@ -213,7 +213,7 @@ def test_an_agenda_without_machine_states_is_learned_and_nothing_else_is_done_wi
     assert run.q.shape[1] == 16 and run.unit == (1 / problem.shortest[0],)
     with pytest.raises(ConfigError, match="algo on agendas of more than 1024 machine states='crm': must be"):
         train(problem, "crm", steps=10)
-    for ask in (lambda: solve(problem), lambda: guarantee(problem), lambda: problem.episode()):
+    for ask in (lambda: solve(problem), lambda: guarantee(problem)):
         with pytest.raises(
             ConfigError,
             match="an agenda of 16 stages with more than 1024 machine states, which are not listed",

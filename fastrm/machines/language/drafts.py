@@ -121,7 +121,11 @@ class Agenda:
 
     def after(self, left: int, label: str) -> int:
         """Return what is left after a label was read."""
-        return left & ~sum(1 << i for i in self.open(left) if self.targets[i] == label)
+        return self.without(left, sum(1 << i for i, target in enumerate(self.targets) if target == label))
+
+    def without(self, left: int, done: int) -> int:
+        """Return what is left after what completes some stages, those of them that are on the agenda."""
+        return left & ~sum(1 << i for i in self.open(left) if done >> i & 1)
 
     def sets(self, most: int = MAX_STATES) -> dict[int, dict[str, int]] | None:
         """Return the sets of stages that can be left and where each object leads; None if there are more than `most`.
