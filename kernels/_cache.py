@@ -43,6 +43,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _UNUSED_DAYS = 90
 _KERNEL_FOLDER = re.compile("kernels-[0-9a-f]{24}")
 _CHECKSUM_BYTES = 32
+_CUSTOM = "custom."
 _log = logging.getLogger("fastrm.kernels")
 
 
@@ -97,7 +98,9 @@ class CustomCode(MachineCode):
         self._folder = None if meaning is None else cache_folder()
         if self._folder is None:
             return None
-        self._name = f"custom.{self._function.__name__}-{meaning}"
+        self._name = f"{_CUSTOM}{self._function.__name__}-{meaning}"
+        with suppress(OSError):
+            os.utime(self._path(sig), follow_symlinks=False)  # it is used today; `renew` removes what is not
         return super().load_overload(sig, target_context)
 
     def save_overload(self, sig, data):
@@ -290,7 +293,7 @@ def _is_above_home(folder: Path) -> bool:
 
 
 def renew(folder: Path) -> None:
-    """Mark a folder of machine code as used today, and remove its neighbours that were not used for months."""
+    """Mark a folder of machine code as used today; remove neighbours and custom kernels unused for months."""
     oldest = time.time() - _UNUSED_DAYS * 86_400
     with suppress(OSError):
         os.utime(folder)
@@ -300,6 +303,9 @@ def renew(folder: Path) -> None:
             status = entry.stat(follow_symlinks=False)
             if status.st_mtime < oldest and (not _HAS_OWNERS or status.st_uid == os.geteuid()):
                 shutil.rmtree(entry.path, ignore_errors=True)
+        for path in folder.glob(f"{_CUSTOM}*"):
+            if path.lstat().st_mtime < oldest:
+                path.unlink()
 
 
 @contextmanager

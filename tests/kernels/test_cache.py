@@ -335,3 +335,15 @@ def test_a_kernel_that_refers_to_what_cannot_be_told_is_compiled_every_time(name
 def test_constants_side_by_side_are_told_apart(named):
     for end in (" + x * 1000 + x * 2345", " + x * 10002 + x * 345"):
         assert custom_kernel(end=end) == (11, False)
+
+
+def test_kernels_of_custom_learners_that_were_not_used_for_months_are_removed(named):
+    months_ago = time.time() - 100 * 86_400
+    custom_kernel()
+    kept = {path for path in files_of(named) if path.name.startswith("custom.")}
+    custom_kernel(step=2)
+    for path in (path for path in files_of(named) if path.name.startswith("custom.")):
+        os.utime(path, (months_ago, months_ago))
+    assert custom_kernel() == (11, True)
+    new_kernel()
+    assert len(kept) == 1 and {path for path in files_of(named) if path.name.startswith("custom.")} == kept
