@@ -84,7 +84,7 @@ def as_dict(results: Results) -> dict[str, Any]:
 def in_words(results: Results) -> dict[str, str]:
     """Return the first things to know about a file, by name."""
     about, plan = results.attributes, results.plan
-    tick = plan.learner.tick
+    tick = plan.learner.tick_within(plan.steps)
     maps, tasks, methods, _, seeds = plan.shape
     shape = format_shape(maps, tasks, methods, dict(plan.sweep), seeds)
     ticks = f"{format_int(plan.ticks)} ticks" + (", logarithmic" if tick == "log" else f" of {format_int(tick)}")

@@ -92,8 +92,8 @@ def draw(
     from fastrm.plots import figures_of, have_matplotlib, save
     from fastrm.results import to_csv
 
-    if not results.runs or not len(results["step"]):
-        raise ConfigError(f"{results.path}: no curves to draw (no runs, or shorter than a tick)")
+    if not results.runs:
+        raise ConfigError(f"{results.path}: no curves to draw, as there are no runs")
     paths = [out / "summary.csv"]
     with writing(out, cure="; choose another --out"):
         out.mkdir(parents=True, exist_ok=True)

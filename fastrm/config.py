@@ -130,7 +130,8 @@ class LearnerConfig:
     episode_limit: int = _DefaultInt(1000)
     """Steps after which an episode is cut off; 600 on Water world, if it is not given."""
     tick: int | Literal["log"] = 10_000
-    """Steps between two rows of the log; ``"log"`` for rows at 1 000, 2 000, 5 000, 10 000, ... and the last step."""
+    """Steps between two rows of the log, a shorter run having one row at its end; ``"log"`` for rows at 1 000, 2 000,
+    5 000, 10 000, ... and the last step."""
     window: int | None = None
     """Episodes a score is averaged over; by default 100, or 1000 with several tasks."""
     r_max: float = 1.0
@@ -191,7 +192,16 @@ class LearnerConfig:
         >>> LearnerConfig(tick=1000).count_ticks(20_500), LearnerConfig(tick="log").count_ticks(20_500)
         (20, 6)
         """
-        return len(log_ticks(steps)) if self.tick == "log" else steps // self.tick
+        tick = self.tick_within(steps)
+        return len(log_ticks(steps)) if tick == "log" else steps // tick
+
+    def tick_within(self, steps: int) -> int | Literal["log"]:
+        """Return the tick of a run of `steps`: all of it, if it is shorter than a tick.
+
+        >>> LearnerConfig(tick=1000).tick_within(20_500), LearnerConfig(tick=1000).tick_within(300)
+        (1000, 300)
+        """
+        return self.tick if self.tick == "log" else min(self.tick, steps)
 
     def steps_at_ticks(self, steps: int) -> Array:
         """Return the steps made at every row of the log.
@@ -201,9 +211,8 @@ class LearnerConfig:
         >>> LearnerConfig(tick="log").steps_at_ticks(20_500).tolist()
         [1000, 2000, 5000, 10000, 20000, 20500]
         """
-        if self.tick == "log":
-            return np.array(log_ticks(steps), dtype=np.int64)
-        return (1 + np.arange(self.count_ticks(steps))) * self.tick
+        tick = self.tick_within(steps)
+        return np.array(log_ticks(steps)) if tick == "log" else (1 + np.arange(steps // tick)) * tick
 
 
 def log_ticks(steps: int) -> list[int]:

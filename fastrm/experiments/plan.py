@@ -600,10 +600,10 @@ class Plan:
     @cached_property
     def _identities(self) -> dict[str, list[str]]:
         """The identities on every kind of problem."""
-        profile = Profile.named(self.profile)
+        profile, tick = Profile.named(self.profile), self.learner.tick_within(self.steps)
         return {
             kind: [
-                identity_of(method, config, profile, self.optimism_of(method), kind)
+                identity_of(method, replace(config, tick=tick), profile, self.optimism_of(method), kind)
                 for method, config in itertools.product(self.methods, self.variants)
             ]
             for kind in dict.fromkeys(self.kinds)

@@ -87,7 +87,7 @@ def blank_log(config: LearnerConfig, steps: int, machines: int, runs: int, room:
 
 def next_span(config: LearnerConfig, steps: int, done: int, target: int) -> Span:
     """Return the next piece of the way to a step: whole ticks, of equal length, or a part of one."""
-    tick = config.tick
+    tick = config.tick_within(steps)
     if tick == "log":
         ticks = log_ticks(steps)
         row = bisect.bisect_right(ticks, done)

@@ -117,7 +117,7 @@ def comparisons(results: Results, groups: Groups, against: Any, by: str = "metho
             continue
         try:
             pair = panel.compare(values[first], against, by=by)
-        except FastrmError:  # no such runs on the same map and seed, or shorter than a tick
+        except FastrmError:  # no such runs on the same map and seed
             continue
         rows.append({
             "setup": setup, "task": task, "method": label, "over": pair.over,
@@ -273,7 +273,7 @@ def report_page(
         When there is nothing to show.
     """
     if not plots.has_curves(results):
-        raise ConfigError(f"{results.path or 'these results'}: no curves to show (no runs, all failed, or no ticks)")
+        raise ConfigError(f"{results.path or 'these results'}: no curves to show (no runs, or all failed)")
     groups = plots.groups_of(results)
     check_choice("by", by, results.coordinates)
     first = next(value for (value,), rows in results.groups(by) if len(rows))

@@ -160,7 +160,7 @@ def learning_curves(
     )  # fmt: skip
     results = select_methods(results, look)
     if not has_curves(results):
-        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, all failed, or no ticks)")
+        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or all failed)")
     groups = groups_of(results)
     setups, tasks, found = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
     labels, steps, score, shaded = in_order(found, look), results["step"], results["score"], shows_bands(results, look)
@@ -243,8 +243,8 @@ def shows_bands(results: Results, look: FigureConfig) -> bool:
 
 
 def has_curves(results: Results) -> bool:
-    """Return whether there is a run that did not fail, and a tick."""
-    return bool(len(results["step"]) and (results["error"] == "").any())
+    """Return whether there is a run that did not fail."""
+    return bool((results["error"] == "").any())
 
 
 def _settled_ticks(medians: Iterable[Array]) -> int:
@@ -445,8 +445,8 @@ def curves_as_text(results: Results, bars: str = BARS, **options: Any) -> str:
 
     Of the options, which are those of `learning_curves`, `methods` and `names` make a difference.
     """
-    if not results.runs or not len(results["step"]):
-        raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or no ticks)")
+    if not results.runs:
+        raise ConfigError(f"{results.path or 'these results'}: no curves to draw, as there are no runs")
     look = look_of(results, **options)
     groups, when, lines = groups_of(select_methods(results, look), empty=True), _when(results["step"]), list[str]()
     names = {label: printable(look.names.get(label, label)) for _, _, label in groups}

@@ -87,11 +87,9 @@ class StartPoint(NamedTuple):
 def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
     """Yield a point per setup, task, other swept settings, method and value of a setting.
 
-    Raises ConfigError where the setting is not swept, or there is no tick.
+    Raises ConfigError where the setting is not swept.
     """
     check_choice("setting", setting, results.swept or ["(nothing is swept)"])
-    if not len(results["step"]):
-        raise ConfigError(f"{results.path or 'these results'}: no scores to draw (runs are shorter than a tick)")
     others = [name for name in results.swept if name != setting]
     settled, steps = results.per_run_values("settled"), np.nan_to_num(results["steps_to_90"], nan=np.inf)
     maps = np.char.add(np.char.add(results["setup"], "/"), results["grid"])
@@ -157,8 +155,8 @@ def check_is_plain(results: Results, what: str) -> None:
 def check_findings(results: Results) -> None:
     """Raise ConfigError unless there are finished runs of methods that their names tell apart."""
     check_is_plain(results, "findings")
-    if not (results["error"] == "").any() or not len(results["step"]):
-        raise ConfigError(f"{results.path or 'these results'}: no finished runs to tell of, or none of a tick")
+    if not (results["error"] == "").any():
+        raise ConfigError(f"{results.path or 'these results'}: no finished runs to tell of")
 
 
 def short_names(setups: Iterable[str]) -> dict[str, str]:

@@ -156,10 +156,8 @@ def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
 
 
 def _of_score(statistic: Callable[[Array, Array], Array]) -> Callable[[Mapping[str, Array]], Array]:
-    """Return a statistic of the columns from one of curves, of scores; NaN where runs are shorter than a tick."""
-    return lambda columns: (
-        statistic(columns["score"], columns["step"]) if len(columns["step"]) else np.full(len(columns["score"]), np.nan)
-    )
+    """Return a statistic of the columns from one of curves, of scores."""
+    return lambda columns: statistic(columns["score"], columns["step"])
 
 
 def _total_shortest(run: Run) -> float:

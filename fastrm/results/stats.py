@@ -428,8 +428,6 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
         shared = ", ".join(f"method{but}" if name == "method" else "map" if name == "grid" else name for name in alike)
         raise ConfigError(f"{one} and {two} have no runs that share {shared}")
     pair = np.array([[side[key] for key in common] for side in found])
-    if not is_steps and np.isnan(pair).any():
-        raise ConfigError(f"{value}: some runs have none (they are shorter than a tick); nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
     strata = np.array(["/".join(map(str, key[: len(key) - (by != "seed")])) for key in common])
     better = np.empty(len(common))

@@ -174,7 +174,7 @@ def test_half_of_a_claim_is_called_so(verdicts):
     assert verdicts(plan=critical)[2].verdict == f"{MOST} (without task a)"  # task a is not paid 0 there
 
 
-def test_without_ticks_nothing_is_said_about_speed(verdicts):
+def test_with_one_tick_nothing_is_said_about_speed(verdicts):
     found = verdicts(plan=make_plan(**FEW, steps=1000))
     assert {found[number].verdict for number in range(5, 16)} == {"not in this file"}
     assert found[1].verdict == MOST and found[8].numbers == found[8].reason == ""

@@ -51,9 +51,9 @@ GOLDEN = {
     "warm starts, profile, slip, metric": (
         {
             "methods": ("crm-bool", "crm-num"), "warm_start": {"crm-num": "crm-bool"}, "profile": "icarte2022",
-            "slip": 0.1, "metric": "geodesic", "learner": LearnerConfig(),
+            "slip": 0.1, "metric": "geodesic", "learner": LearnerConfig(), "steps": 20_000,
         },
-        "5f7c4b83f9e688622c9de4e219d1f1be", ["dbc8880b5571807c", "a5d0f620dbc95b19", "469ea663b85300ef"],
+        "07c692d23f9953de40ec88955fc29310", ["b81860a1a9518b5b", "c4850ee683f011fc", "5b60397fb34dfc91"],
     ),
 }  # fmt: skip
 """Digest and every seventh run_id of experiments on maps, from before Water worlds were among their worlds."""

@@ -164,7 +164,7 @@ def test_without_matplotlib_the_curves_are_printed(results, tmp_path, capsys, mo
 
 
 def test_files_without_curves_are_refused_in_one_line(tmp_path, capsys):
-    path = make_file(tmp_path / "none.h5", plan=make_plan(steps=1000, maps=1))
+    path = make_file(tmp_path / "none.h5", runs=[])
     assert main(["plot", str(path)]) == 2
     assert "no curves to draw" in capsys.readouterr().err
     assert not path.with_suffix("").exists()

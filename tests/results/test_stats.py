@@ -125,10 +125,14 @@ def test_methods_are_called_methods_outside_files(tmp_path):
         results.select(colour="red")
 
 
-def test_runs_without_scores_are_not_compared(tmp_path):
+def test_runs_shorter_than_a_tick_are_compared_by_their_one_score(tmp_path):
     plan = make_plan(maps=1, tasks=("a",), methods=("crm-num", "qrm-num"), steps=1000)
-    with pytest.raises(ConfigError, match="shorter than a tick"):
-        load(make_file(tmp_path / "x.h5", plan=plan)).compare("crm-num", "qrm-num")
+    results = load(make_file(tmp_path / "x.h5", plan=plan))
+    assert (
+        results["step"].tolist() == [1000]
+        and results.per_run_values("settled").tolist() == results["score"][:, 0].tolist()
+    )
+    assert results.compare("crm-num", "qrm-num").difference == 0.0
 
 
 def test_one_seed_per_map_still_has_an_interval(tmp_path):
