@@ -18,7 +18,10 @@ ROOT = Path(__file__).parent.parent
 ROOMS = [
     "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "plots", "pages", "env", "bench",
 ]  # fmt: skip
-HALL = {"__init__", "arrays", "checks", "config", "dispatch", "errors", "lazy", "resources", "schedules", "textfile"}
+HALL = {
+    "__init__", "arrays", "checks", "config", "dispatch", "errors", "lazy", "progress", "resources",
+    "schedules", "textfile",
+}  # fmt: skip
 """Modules that every room may use; they import only each other."""
 DOORS = {"custom"}
 """Modules for people alone: lists of names from all rooms, imported when they are used."""
@@ -48,6 +51,7 @@ KEPT = {
     "PIL": ("plots/",),
     "h5py": ("results/hdf5.py",),
     "threading": (
+        "progress.py",
         "resources.py",
         "bench/speed/",
         "experiments/executors.py",

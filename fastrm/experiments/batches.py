@@ -92,11 +92,16 @@ def peak_bytes(plan: Plan, workers: int) -> int:
 
 
 def work(
-    plan_json: str, runs: Sequence[int], stopped: Callable[[], bool] | None = None, room: int | None = None
+    plan_json: str,
+    runs: Sequence[int],
+    stopped: Callable[[], bool] | None = None,
+    room: int | None = None,
+    computed: Callable[[int], object] = int,
 ) -> tuple[Frame, float]:
     """Compute some runs; return their columns and the seconds spent inside kernels.
 
     A run that fails is recorded with its error; the others go on. What they learn takes at most about `room` bytes.
+    `computed` is called with how many more runs are there, each time that some are.
     """
     plan = Plan.from_json(plan_json)
     frame = empty_frame(plan, list(runs))
@@ -115,6 +120,7 @@ def work(
             messages = frame["error"].astype(f"S{MAX_ERROR}")
             messages[rows] = " ".join(f"{place}: {reason}".split()).encode("ascii", "replace")[:MAX_ERROR]
             frame["error"] = messages.astype(f"S{max(len(message) for message in messages)}")
+        computed(len(rows))
     return frame, inside
 
 
@@ -202,7 +208,7 @@ def _train(
     """Train the seeds of one map, task, method and variant; fill in their rows of the frame."""
     inside = 0.0
 
-    def between(seconds: float) -> None:
+    def between(seconds: float, *_: int) -> None:
         nonlocal inside
         inside += seconds
         if stopped is not None and stopped():

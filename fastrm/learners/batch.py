@@ -423,17 +423,19 @@ class Batch:
         """Return run i as it is now."""
         log, ended, values = self.state.log, int(self.state.agents["episodes"][i]), self.values(i)
         greedy = roll_out(self.problem, self.learner, self.config, values)
+        step = self.config.steps_at_ticks(self.steps)
+        now = np.searchsorted(step, self.done, side="right")
         return Run(
             algo=self.learner.name,
             seed=self.seeds[i],
             shaping=self.shaping,
             config=self.config,
             steps=self.done,
-            step=self.config.steps_at_ticks(self.steps),
-            score=log.score[i],
-            reward=log.reward[i],
-            completions=log.completions[i],
-            episodes=log.episodes[i],
+            step=step[:now],
+            score=log.score[i, :now],
+            reward=log.reward[i, :now],
+            completions=log.completions[i, :now],
+            episodes=log.episodes[i, :now],
             states=self.problem.states,
             q=values.q,
             more=values.more,
@@ -443,7 +445,7 @@ class Batch:
             shortest=self.problem.known_shortest,
             unit=tuple(unit.one for unit in self.units),
             episode_log=(log.ended["paid"][i, :ended], log.ended["length"][i, :ended]) if log.ended.size else None,
-            greedy_curve=self.curve[i] if self.greedy else None,
+            greedy_curve=self.curve[i, :now] if self.greedy else None,
             problem=self.problem,
         )
 

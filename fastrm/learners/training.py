@@ -8,16 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from fastrm.checks import check_whole
+from fastrm.checks import check_truth, check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.learners.batch import Batch, list_warm_starts
 from fastrm.learners.runs import Run
 from fastrm.problems import Problem
+from fastrm.progress import Bar, format_millions, watching
 from fastrm.resources import usable_memory
 
 PIECE_STEPS = 10_000_000
 """Steps, of all seeds together, between two looks at what else happens: a fraction of a second."""
+
+MOST_CALLS = 100
+"""Calls of a callback in a run, at most."""
+
+BAR_SECONDS = 2.0
+"""When a bar appears."""
+
+Callback = Callable[[Run], object]
 
 SHARE_FOR_TABLES = 0.5
 """Share of the memory for what runs learn while they learn it; the rest is for maps, curves and the reader's own."""
@@ -34,6 +43,8 @@ def train(
     episodes: bool = False,
     greedy: bool = False,
     warm_start: Run | None = None,
+    callback: Callback | None = None,
+    progress: bool = True,
     config: LearnerConfig | None = None,
     **settings: Any,
 ) -> Run:
@@ -62,6 +73,12 @@ def train(
         Begin with the values that another run learned, on a problem with the same cells, actions and machine states;
         values of a state go to the state of the same name. They replace the initial values, so that ``q_init`` then
         changes nothing.
+    callback : callable, optional
+        Called with the `Run` as it is after every tick, or every few where there are more than a hundred, and at the
+        end. Where it returns True the run ends there, and is returned as it is; what it raises ends `train`. It does
+        not change what is learned.
+    progress : bool
+        Show a bar in a terminal or a notebook, for a run of more than two seconds. Anywhere else nothing is shown.
     config : LearnerConfig, optional
         The learner's settings.
     **settings
@@ -86,10 +103,13 @@ def train(
     >>> run = train(problem, algo="crm", steps=50_000, seed=0)
     >>> run.greedy_length == problem.shortest[0]
     True
+    >>> run = train(problem, "crm", steps=5_000_000, callback=lambda run: run.solved)
+    >>> run.steps < 500_000
+    True
     """
     return train_many(
         problem, algo, steps=steps, seeds=[seed], shaping=shaping, optimum=optimum, episodes=episodes,
-        greedy=greedy, warm_start=warm_start, config=config, **settings,
+        greedy=greedy, warm_start=warm_start, callback=callback, progress=progress, config=config, **settings,
     )[0]  # fmt: skip
 
 
@@ -104,6 +124,8 @@ def train_many(
     episodes: bool = False,
     greedy: bool = False,
     warm_start: Run | Sequence[Run] | None = None,
+    callback: Callback | None = None,
+    progress: bool = True,
     config: LearnerConfig | None = None,
     **settings: Any,
 ) -> list[Run]:
@@ -123,7 +145,9 @@ def train_many(
         Seeds of the runs, each below 2^64.
     warm_start : Run or sequence of Run, optional
         A run that all begin with, or one for each seed.
-    shaping, optimum, episodes, greedy, config, **settings
+    callback : callable, optional
+        As for `train`, called with the run of each seed; the one for which it returns True ends there.
+    shaping, optimum, episodes, greedy, progress, config, **settings
         As for `train`.
 
     Returns
@@ -143,13 +167,15 @@ def train_many(
     >>> [run.greedy_length for run in train_many(problem, "crm", steps=50_000, seeds=range(3))]
     [11, 11, 11]
     """
-    return list(
-        iter_runs(
-            problem, algo, seeds=seeds, are_kept=True, warm_start=warm_start,
+    check_truth("progress", progress)
+    with watching(progress, BAR_SECONDS) as bar:
+        runs = iter_runs(
+            problem, algo, seeds=seeds, are_kept=True, warm_start=warm_start, callback=callback,
+            between=None if bar is None else _move(bar),
             steps=steps, shaping=shaping, optimum=optimum, episodes=episodes, greedy=greedy, config=config,
             **settings,
-        )
-    )  # fmt: skip
+        )  # fmt: skip
+        return list(runs)
 
 
 def iter_runs(
@@ -159,7 +185,8 @@ def iter_runs(
     seeds: Sequence[int],
     room: int | None = None,
     are_kept: bool = False,
-    between: Callable[[float], None] | None = None,
+    between: Callable[[float, int, int], None] | None = None,
+    callback: Callback | None = None,
     warm_start: Run | Sequence[Run] | None = None,
     **request: Any,
 ) -> Iterator[Run]:
@@ -167,7 +194,7 @@ def iter_runs(
 
     The default `room` is a share of what the process may use; the runs do not depend on it. `are_kept` tells that the
     caller keeps all runs, and with them what they learned. `between` is called after every piece with the seconds
-    spent on it.
+    spent on it, and the steps of all seeds that are made and to make.
 
     Raises
     ------
@@ -182,6 +209,8 @@ def iter_runs(
     batch = Batch(problem, algo, **request)
     if isinstance(warm_start, Sequence):
         list_warm_starts(batch.problem, batch.learner, warm_start, len(seeds))
+    if callback is not None and not callable(callback):
+        raise ConfigError(f"callback={shown(callback)}: must be a function that takes the Run")
     at_once = _seeds_at_once(batch.bytes_per_seed, room, len(seeds) if are_kept else 1)
     for seed in seeds:
         check_whole("seed", seed, 0, 2**64 - 1)
@@ -189,12 +218,39 @@ def iter_runs(
         last = k + at_once
         batch.start(seeds[k:last], warm_start[k:last] if isinstance(warm_start, Sequence) else warm_start)
         piece = max(1, PIECE_STEPS // len(batch.seeds) // getattr(batch.learner, "slowness", 1))
-        while batch.done < batch.steps:  # Ctrl-C is noticed in between
+        every = _steps_between_calls(batch)
+        ended: dict[int, Run] = {}  # by the callback
+        while batch.done < batch.steps and len(ended) < len(batch.seeds):  # Ctrl-C is noticed in between
             begun = time.perf_counter()
-            batch.advance(piece)
+            batch.advance(piece if callback is None else min(piece, every - batch.done % every))
             if between is not None:
-                between(time.perf_counter() - begun)
-        yield from (batch.result(i) for i in range(len(batch.seeds)))
+                made = k * batch.steps + len(batch.seeds) * batch.done
+                between(time.perf_counter() - begun, made, len(seeds) * batch.steps)
+            if callback is not None and (batch.done % every == 0 or batch.done == batch.steps):
+                for i in (i for i in range(len(batch.seeds)) if i not in ended):
+                    run = batch.result(i)
+                    if _is_true(callback(run)) or batch.done == batch.steps:
+                        ended[i] = run
+        yield from (ended.get(i) or batch.result(i) for i in range(len(batch.seeds)))
+
+
+def _steps_between_calls(batch: Batch) -> int:
+    """Return the steps between two calls of a callback: as many ticks as make at most a hundred calls."""
+    tick = batch.config.tick_within(batch.steps)
+    tick = 1 if tick == "log" else tick
+    return -(-batch.steps // (MOST_CALLS * tick)) * tick
+
+
+def _is_true(answer: object) -> bool:
+    """Return whether a callback wants a run to end; lists and the like, that a short function may return, do not."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def _move(bar: Bar) -> Callable[[float, int, int], None]:
+    """Return what moves a bar after every piece."""
+    return lambda _, made, total: bar.update(
+        made, total, f"{format_millions(made)} of {format_millions(total)} M steps"
+    )
 
 
 def _seeds_at_once(bytes_per_seed: int, room: int | None, kept: int) -> int:
