@@ -63,7 +63,7 @@ from .console import (
     print_message,
     writing,
 )
-from .progress import progress_bar
+from .progress import report_lines
 
 ALGORITHMS = {"ql": "qrm", "ql-rs": "qrm-rs", "crm": "crm", "crm-rs": "crm-rs", "hrm": "hrm", "hrm-rs": "hrm-rs"}
 """Published names, and our names of the same methods."""
@@ -173,8 +173,10 @@ def compute(folder: Path, arguments: argparse.Namespace, profile: str) -> list[C
     results = {}
     for domain, experiment in parity_experiments(folder, arguments.runs, profile).items():
         out = arguments.out / f"{domain}{'' if profile == PARITY_PROFILE else '-' + profile.replace(' ', '')}.h5"
-        with progress_bar(quiet=arguments.quiet) as report:
-            results[domain] = run_plan(Plan.of(experiment), out, workers=arguments.workers, report=report)
+        results[domain] = run_plan(
+            Plan.of(experiment), out, workers=arguments.workers, report=report_lines(arguments.quiet),
+            progress=not arguments.quiet,
+        )  # fmt: skip
     return load_curves(folder, results)
 
 

@@ -6,14 +6,14 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrm.checks import check_whole
 from fastrm.errors import ConfigError, printable
+from fastrm.progress import format_duration, is_watched
 
 from .console import format_count, format_int, format_shape, format_values, print_json, print_message, print_pairs
 
@@ -23,106 +23,33 @@ if TYPE_CHECKING:
     from fastrm.experiments import Plan, Progress
 
 _log = logging.getLogger("fastrm.bench")
-BAR = 20  # columns; the words beside it need the other 60 of a terminal
-
-Report = Callable[["Progress"], None]
 
 
-@contextmanager
-def progress_bar(quiet: bool) -> Iterator[Report | None]:
-    """Yield what an experiment reports its progress to: a bar in a terminal, elsewhere a line after every tenth.
+def report_lines(quiet: bool) -> Callable[[Progress], None] | None:
+    """Return what an experiment reports to: a line at the start, and one after every tenth where there is no bar.
 
     With `quiet` that is None.
     """
-    if not quiet and sys.stderr.isatty():
-        with _bar() as report:
-            yield report
-    else:
-        yield None if quiet else _lines()
-
-
-def how_far(progress: Progress) -> str:
-    """Return how many runs are done, those of earlier starts included."""
-    return f"{format_int(progress.before + progress.runs_done)} of {format_int(progress.before + progress.runs)} runs"
-
-
-def time_left(progress: Progress) -> str:
-    """Return how long the rest will take, from what was done since the start; nothing where nothing was done.
-
-    >>> from fastrm.experiments import Progress
-    >>> time_left(Progress(runs=100, before=0, steps=1, runs_done=50, seconds=12.0))
-    'about 12 s left'
-    """
-    if not progress.runs_done:
-        return ""
-    if progress.runs_done == progress.runs:
-        return "saving"
-    return f"about {format_duration(progress.seconds * (progress.runs - progress.runs_done) / progress.runs_done)} left"
-
-
-def format_duration(seconds: float) -> str:
-    """Format a time, in the unit that suits it.
-
-    >>> format_duration(0.2), format_duration(90), format_duration(1000), format_duration(20_000)
-    ('1 s', '90 s', '17 min', '5.6 h')
-    """
-    if seconds < 100:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _begin(progress: Progress) -> None:
-    if progress.before:
-        print_message(f"resuming: {how_far(progress)} are there")
-    else:
-        print_message(f"{format_count(progress.runs, 'run')} to do")
-
-
-def _rate(progress: Progress) -> str:
-    return f"{progress.runs_done * progress.steps / max(progress.seconds, 1e-9) / 1e6:.0f} M steps/s"
-
-
-def _lines() -> Report:
-    """Return a report that writes a line at the start and after every tenth of the work."""
-    last = 0
+    if quiet:
+        return None
+    has_bar, begun, last, saved = is_watched(), False, 0, 0
 
     def report(progress: Progress) -> None:
-        nonlocal last
-        tenth = 10 * progress.runs_done // progress.runs
-        if not progress.runs_done:
-            _begin(progress)
-        elif last < tenth < 10:
-            print_message(f"{how_far(progress)}, {time_left(progress)}")
-            last = tenth
-        _log_batch(progress)
+        nonlocal begun, last, saved
+        progress = replace(progress, computed=progress.runs_done)  # what is saved counts here
+        tenth = 10 * progress.computed // progress.runs
+        if not begun:
+            there = f"resuming: {progress.how_far} are there"
+            print_message(there if progress.before else f"{format_count(progress.runs, 'run')} to do")
+        elif last < tenth < 10 and not has_bar:
+            print_message(f"{progress.how_far}, about {format_duration(progress.seconds_left or 0)} left")
+        if progress.computed > saved:
+            rate = progress.computed * progress.steps / max(progress.seconds, 1e-9) / 1e6
+            failed = f", {format_int(progress.failed)} failed" if progress.failed else ""
+            _log.info("%s saved%s, %.0f M steps/s with %d workers", progress.how_far, failed, rate, progress.workers)
+        begun, last, saved = True, tenth, progress.computed
 
     return report
-
-
-@contextmanager
-def _bar() -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress as Bar, TextColumn
-
-    columns = BarColumn(BAR), TextColumn("{task.description}")
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def report(progress: Progress) -> None:
-            if not progress.runs_done:
-                _begin(progress)
-            words = how_far(progress), *((_rate(progress), time_left(progress)) if progress.runs_done else ())
-            done, total = progress.before + progress.runs_done, progress.before + progress.runs
-            bar.update(task, total=total, completed=done, description=f"{done / total:4.0%}, {', '.join(words)}")
-            _log_batch(progress)
-
-        yield report
-
-
-def _log_batch(progress: Progress) -> None:
-    if progress.runs_done:
-        failed = f", {format_int(progress.failed)} failed" if progress.failed else ""
-        _log.info("%s saved%s, %s with %d workers", how_far(progress), failed, _rate(progress), progress.workers)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from .console import (
     warnings_with_place,
     writing,
 )
-from .progress import progress_bar
+from .progress import report_lines
 
 if TYPE_CHECKING:
     from fastrm.experiments import Experiment
@@ -116,18 +116,17 @@ def run_one(experiment: Experiment, shard: Shard | None, arguments: argparse.Nam
         with writing(out.parent, cure="; name a result file with --out", trouble="cannot make this folder"):
             out.parent.mkdir(parents=True, exist_ok=True)
     _log.info("experiment %s: %d runs of %d steps, saved in %s", experiment.name, plan.count, plan.steps, out)
-    with progress_bar(quiet=arguments.quiet) as report:
-        try:
-            results = run_plan(
-                plan, out, workers=arguments.workers, isolation=arguments.isolation, scheduler=arguments.scheduler,
-                shard=shard, fresh=arguments.fresh, report=report,
-            )  # fmt: skip
-        except Interrupted as stop:
-            print_message(str(stop))
-            return INTERRUPTED
-        except StoreError as problem:
-            hint = " (--out names another file, --fresh starts over)" if "start over" in str(problem) else ""
-            raise type(problem)(f"{problem}{hint}") from None
+    try:
+        results = run_plan(
+            plan, out, workers=arguments.workers, isolation=arguments.isolation, scheduler=arguments.scheduler,
+            shard=shard, fresh=arguments.fresh, report=report_lines(arguments.quiet), progress=not arguments.quiet,
+        )  # fmt: skip
+    except Interrupted as stop:
+        print_message(str(stop))
+        return INTERRUPTED
+    except StoreError as problem:
+        hint = " (--out names another file, --fresh starts over)" if "start over" in str(problem) else ""
+        raise type(problem)(f"{problem}{hint}") from None
     _log.info("%r is saved", results)
     if arguments.episodes is not None:
         _log.info("writing logs of episodes")

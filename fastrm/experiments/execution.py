@@ -15,19 +15,20 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.checks import check_choice, check_whole
+from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, FastrmWarning, RunError, StoreError, shown
 from fastrm.experiments.batches import Stopped, make_batches, workers_that_fit, write_log
 from fastrm.experiments.executors import ISOLATIONS, Pool, PoolSettings, await_any, in_threads, open_pool
 from fastrm.experiments.experiment import Experiment, check_learner
 from fastrm.experiments.plan import Plan
+from fastrm.progress import Bar, watching
 from fastrm.resources import usable_cores
 from fastrm.results import Disk, Frame, Results, Store, load, merge_files
 from fastrm.textfile import check_path
@@ -35,25 +36,49 @@ from fastrm.textfile import check_path
 GRACE_SECONDS = 2.0
 QUIET_SECONDS, MOST_QUIET_SECONDS = 10.0, 600.0
 MOST_FRUITLESS = 3
+BAR_SECONDS = 0.5
+"""When a bar appears; what is done sooner needs none."""
 _CURE = "finished batches are saved, the same command goes on from there"
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What a running experiment reports after every batch."""
+    """How far an experiment is, as it reports while it runs.
+
+    >>> progress = Progress(runs=100, before=20, steps=1000, computed=50, runs_done=40, seconds=12.0)
+    >>> progress.how_far, progress.seconds_left
+    ('70 of 120 runs', 12.0)
+    """
 
     runs: int
     """Runs to do now."""
     before: int
-    """Runs that were done already."""
+    """Runs that were done already, by an earlier start."""
     steps: int
-    """Steps of each."""
+    """Steps of each run."""
+    computed: int = 0
+    """Runs that are computed, whether or not they are saved."""
     runs_done: int = 0
+    """Runs that are saved."""
     failed: int = 0
+    """Saved runs that failed."""
     kernel_seconds: float = 0.0
-    """Seconds of all workers inside kernels."""
+    """Seconds of all workers inside kernels, for saved runs."""
     seconds: float = 0.0
+    """Seconds since the workers were ready."""
     workers: int = 1
+    """How many workers there are."""
+
+    @property
+    def how_far(self) -> str:
+        """How many runs are computed, those of earlier starts included."""
+        done, count = (f"{self.before + n:,}".replace(",", " ") for n in (self.computed, self.runs))
+        return f"{done} of {count} runs"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest will take, from what was computed since the start; None where nothing was."""
+        return self.seconds * (self.runs - self.computed) / self.computed if self.computed else None
 
 
 @dataclass
@@ -76,14 +101,14 @@ class Computation:
         plan: Plan,
         todo: Array,
         store: Store,
-        report: Callable[[Progress], None] | None,
+        report: Callable[[Progress], None],
         signalled: Callable[[], bool],
     ) -> Self:
         """Return the computation of some runs of a plan."""
         left = np.zeros(plan.count, dtype=np.bool_)
         left[todo] = True
         progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps)
-        return cls(plan, store, progress, report or (lambda _: None), signalled, left)
+        return cls(plan, store, progress, report, signalled, left)
 
     def begin(self) -> None:
         """Take the time and report, when the first workers are ready."""
@@ -91,18 +116,23 @@ class Computation:
             self.begun = time.perf_counter()
             self.report_progress()
 
-    def report_progress(self) -> None:
-        """Report how many runs are done."""
-        self.progress.seconds = time.perf_counter() - self.begun
+    def report_progress(self, computed: int = 0) -> None:
+        """Report how many runs are computed, which are at least those that are saved."""
+        computed = min(max(computed, self.progress.runs_done), self.progress.runs)
+        self.progress = replace(self.progress, computed=computed, seconds=time.perf_counter() - self.begun)
         self.report(self.progress)
 
     def save(self, frame: Frame, seconds: float) -> None:
         """Save a finished batch."""
         self.store.add(frame)
         self.left[frame["run"]] = False
-        self.progress.runs_done += len(frame["run"])
-        self.progress.failed += int((frame["error"] != b"").sum())
-        self.progress.kernel_seconds += seconds
+        now = self.progress
+        self.progress = replace(
+            now,
+            runs_done=now.runs_done + len(frame["run"]),
+            failed=now.failed + int((frame["error"] != b"").sum()),
+            kernel_seconds=now.kernel_seconds + seconds,
+        )
 
 
 class _WorkersLost(Exception):
@@ -113,7 +143,7 @@ def compute(isolation: str, settings: PoolSettings, computation: Computation) ->
     """Compute runs. Where workers are lost, new ones go on, as long as that gets anything done."""
     if not computation.left.any():
         return
-    computation.progress.workers = settings.workers
+    computation.progress = replace(computation.progress, workers=settings.workers)
     losses, fruitless = 0, 0
     while True:
         before = int(computation.left.sum())
@@ -139,7 +169,7 @@ def _drain(pool: Pool, computation: Computation) -> None:
     """Keep the workers busy and save every batch as it arrives."""
     text, batches = computation.plan.to_json(), make_batches(computation.plan, np.flatnonzero(computation.left))
     pending: set[Any] = set()
-    stop_at, patience = None, _Patience(pool.trouble)
+    stop_at, patience, before = None, _Patience(pool.trouble), computation.progress.runs_done
     while True:
         while (
             not computation.signalled() and len(pending) < pool.capacity() and (runs := next(batches, None)) is not None
@@ -157,8 +187,9 @@ def _drain(pool: Pool, computation: Computation) -> None:
                 losses.append(loss)
         if losses:
             raise losses[0]
-        if finished:
-            computation.report_progress()
+        computed = before + pool.computed()
+        if finished or computed > computation.progress.computed:
+            computation.report_progress(computed)
         patience.passed(bool(finished))
         if computation.signalled():
             now = time.perf_counter()
@@ -238,6 +269,7 @@ def run(
     shard: tuple[int, int] | None = None,
     fresh: bool = False,
     report: Callable[[Progress], None] | None = None,
+    progress: bool = True,
     disk: Disk | None = None,
 ) -> Results:
     """Run an experiment, or what is left of it, and save it in one file.
@@ -259,7 +291,10 @@ def run(
     fresh : bool
         Start over; a file that is there is kept as ``.bak``.
     report : callable, optional
-        Called with the `Progress` at the start and after every batch.
+        Called with the `Progress` at the start and whenever runs are computed or saved. What it raises ends the
+        experiment; saved runs are kept.
+    progress : bool
+        Show a bar in a terminal or a notebook. Anywhere else nothing is shown.
 
     Returns
     -------
@@ -275,7 +310,9 @@ def run(
     StoreError
         When the file holds another experiment, or cannot be written.
     """
-    _check_arguments(experiment, out, scheduler, shard, fresh, report, disk)
+    _check_arguments(experiment, out, scheduler, shard, report, disk)
+    check_truth("fresh", fresh)
+    check_truth("progress", progress)
     count = usable_cores() if workers is None else workers
     check_whole("workers", count, 1, 10_000)
     check_choice("isolation", isolation, ISOLATIONS)
@@ -285,7 +322,7 @@ def run(
         raise StoreError(f"{path}: the folder {path.parent} does not exist; create it first")
     store = Store(path, plan, disk, fresh)
     try:
-        with _signals() as signalled:
+        with _signals() as signalled, watching(progress, BAR_SECONDS) as bar:
             todo = store.todo(shard)
             if len(todo) and not scheduler:
                 count = workers_that_fit(plan, count)
@@ -293,7 +330,7 @@ def run(
                 compute(
                     isolation,
                     PoolSettings(plan, count, scheduler or ""),
-                    Computation.of(plan, todo, store, report, signalled),
+                    Computation.of(plan, todo, store, _watched(report, bar), signalled),
                 )
                 stopping = signalled()
                 todo = store.close(partial=stopping)
@@ -315,6 +352,20 @@ def run(
         ) from None
     finally:
         store.abandon()
+
+
+def _watched(report: Callable[[Progress], None] | None, bar: Bar | None) -> Callable[[Progress], None]:
+    """Return what progress is reported to: the bar and the user's function."""
+
+    def both(progress: Progress) -> None:
+        if bar is not None:
+            failed = f", {progress.failed} failed" if progress.failed else ""
+            before, done, todo = (progress.steps * n for n in (progress.before, progress.computed, progress.runs))
+            bar.update(before + done, before + todo, progress.how_far + failed, before)
+        if report is not None:
+            report(progress)
+
+    return both
 
 
 def merge(parts: Iterable[str | Path], out: str | Path, *, disk: Disk | None = None) -> Results:
@@ -347,7 +398,7 @@ def write_episodes(plan: Plan, runs: Sequence[int], folder: Path, *, workers: in
 
 
 def _check_arguments(
-    experiment: object, out: object, scheduler: object, shard: object, fresh: object, report: object, disk: object
+    experiment: object, out: object, scheduler: object, shard: object, report: object, disk: object
 ) -> None:
     """Raise ConfigError for an argument of the wrong type."""
     if not isinstance(experiment, str | Path | Experiment | Plan):
@@ -355,8 +406,6 @@ def _check_arguments(
     _check_path("out", out)
     if scheduler is not None and not isinstance(scheduler, str):
         raise ConfigError(f"scheduler={scheduler!r:.60}: must be an address such as tcp://127.0.0.1:8786")
-    if not isinstance(fresh, bool):
-        raise ConfigError(f"fresh={fresh!r:.60}: must be True or False")
     if report is not None and not callable(report):
         raise ConfigError(f"report={report!r:.60}: must be a function that takes the Progress")
     if disk is not None and not isinstance(disk, Disk):

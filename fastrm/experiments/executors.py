@@ -54,6 +54,8 @@ class Pool(NamedTuple):
     """Gives up what it has in flight."""
     losses: tuple[type[Exception], ...] = ()
     """What submitting or a future raises when workers are gone, so that a new pool can go on."""
+    computed: Callable[[], int] = int
+    """Returns how many runs it has computed so far, of batches in flight too; 0 if it cannot tell."""
     trouble: Callable[[], str] = str
     """Returns why nothing is finished, if it knows; called only when nothing has been for a while."""
 
@@ -84,13 +86,14 @@ def in_threads(
 def threads(settings: PoolSettings) -> Iterator[Pool]:
     """Open threads of this process."""
     stopped, room = threading.Event(), room_for(settings.workers)
+    computed: list[int] = []
     executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="fastrm")
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
-        return executor.submit(work, plan, runs, stopped.is_set, room)
+        return executor.submit(work, plan, runs, stopped.is_set, room, computed.append)
 
     with _closing(executor):
-        yield Pool(submit, lambda: 2 * settings.workers, stopped.set)
+        yield Pool(submit, lambda: 2 * settings.workers, stopped.set, computed=lambda: sum(computed))
 
 
 @contextmanager
@@ -102,7 +105,9 @@ def processes(settings: PoolSettings) -> Iterator[Pool]:
     with compile_lock():
         work(short.to_json(), range(short.count))
     learners, room = _custom_learners(), room_for(settings.workers)
-    executor = ProcessPoolExecutor(settings.workers, mp_context=get_context("spawn"), initializer=_ignore_signals)
+    spawn = get_context("spawn")
+    counter = spawn.Value("q")
+    executor = ProcessPoolExecutor(settings.workers, spawn, _begin_process, (counter,))
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
         return executor.submit(_work_elsewhere, learners, plan, runs, room)
@@ -112,7 +117,10 @@ def processes(settings: PoolSettings) -> Iterator[Pool]:
             process.terminate()
 
     with _closing(executor):
-        yield Pool(submit, lambda: 2 * settings.workers, stop, losses=(BrokenExecutor,))
+        computed = counter.get_obj()  # read without its lock, which a killed process may hold
+        yield Pool(
+            submit, lambda: 2 * settings.workers, stop, losses=(BrokenExecutor,), computed=lambda: computed.value
+        )
 
 
 @contextmanager
@@ -215,7 +223,7 @@ def _work_elsewhere(learners: CustomLearners, plan: str, runs: list[int], room: 
     """Do the work of a batch in another process, which must load custom learners first."""
     load_again(learners.files)
     registry.register_all(learners.classes)
-    return work(plan, runs, room=room)
+    return work(plan, runs, room=room, computed=_count)
 
 
 def _work_on_cluster(learners: CustomLearners, plan: str, runs: list[int]) -> tuple[Frame, float]:
@@ -235,6 +243,18 @@ def _closing(executor: Executor) -> Iterator[None]:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_signals() -> None:
-    """Leave Ctrl-C to the parent."""
+_counter: Any = None
+"""In a worker process: the runs that all of them have computed."""
+
+
+def _begin_process(counter: Any) -> None:
+    """Leave Ctrl-C to the parent, and count runs for it."""
+    global _counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _counter = counter
+
+
+def _count(runs: int) -> None:
+    if _counter is not None:  # else on a cluster, whose batches are counted when they arrive
+        with _counter.get_lock():
+            _counter.value += runs
