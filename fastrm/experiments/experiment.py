@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import InitVar, asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self, cast
@@ -103,6 +103,33 @@ class Method:
         'crm-pot'
         """
         return replace(self, optimism=optimism)
+
+
+def cross_methods(learners: tuple[str, ...], kinds: tuple[str, ...]) -> list[str]:
+    """Return the names of all methods made of a learner, shaped or not, and a kind; of learners alone without kinds.
+
+    Raises
+    ------
+    ConfigError
+        When a learner or a kind is unknown, or there are kinds alone.
+    """
+    for name, value in (("learners", learners), ("kinds", kinds)):
+        _check_strings(name, value)
+    if kinds and not learners:
+        raise ConfigError(f"kinds={shown(kinds)}: go with learners, such as learners = ['crm']; methods name their own")
+    found = [_find_kind("kinds", kind) for kind in kinds]
+    _check_spelling("kinds", found, kinds)
+    crossed = []
+    for learner in learners:
+        method = Method.read(learner)
+        if method.kind is not None:
+            cure = replace(method, kind=None).label
+            raise ConfigError(f"learners: {shown(learner)} names a kind of reward; write {cure}, and the kind in kinds")
+        if method.algo not in registry.names():
+            near, known = did_you_mean(method.algo, registry.names()), ", ".join(registry.names())
+            raise ConfigError(f"learners: {shown(learner)} is unknown{near}; there are {known}")
+        crossed += [replace(method, kind=kind) for kind in found] or [method]
+    return [method.label for method in crossed]
 
 
 def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -334,6 +361,8 @@ class Experiment:
     (100000, 10000)
     >>> replace(small, learner={"alpha": [0.1, 0.5], "epsilon": [0.05, 0.1, 0.2]}).runs
     36
+    >>> replace(small, methods=(), learners=("qrm", "crm-rs"), kinds=("bool", "num")).methods
+    ('qrm-bool', 'qrm-num', 'crm-rs-bool', 'crm-rs-num')
     """
 
     name: str
@@ -353,8 +382,12 @@ class Experiment:
     """Tasks from files, for methods that name no kind."""
     rotate: bool = False
     """Several tasks at once: episodes play all tasks in turn."""
-    methods: tuple[str, ...]
+    methods: tuple[str, ...] = ()
     """Names such as ``crm-rs-bool``."""
+    learners: InitVar[tuple[str, ...]] = ()
+    """Further methods, as a product: each of these learners, such as ``crm`` or ``crm-rs``, with each of `kinds`."""
+    kinds: InitVar[tuple[str, ...]] = ()
+    """Kinds of reward for `learners`, such as ``bool``; none where tasks are files."""
     seeds: int = 1
     """Runs per map, task and method."""
     steps: int = 100_000
@@ -390,9 +423,10 @@ class Experiment:
     figure: Mapping[str, Any] = field(default_factory=dict)
     """How figures of the results look. It changes no run, and no ``run_id``."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, learners: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         for name in ("setups", "map_files", "tasks", "machine_files", "methods"):
             _check_strings(name, getattr(self, name))
+        object.__setattr__(self, "methods", (*self.methods, *cross_methods(learners, kinds)))
         _check_name(self.name)
         for setup in self.setups:
             parse_recipe(setup)
@@ -418,9 +452,9 @@ class Experiment:
             raise ConfigError(
                 f"terminal_rewards={shown(self.terminal_rewards)}: must be a table such as {{numeric = 100}}"
             )
-        kinds = [_kind_of_reward(kind) for kind in self.terminal_rewards]
-        _check_spelling("terminal_rewards", kinds, tuple(self.terminal_rewards))
-        object.__setattr__(self, "terminal_rewards", dict(zip(kinds, self.terminal_rewards.values(), strict=True)))
+        paid = [_find_kind("terminal_rewards", kind) for kind in self.terminal_rewards]
+        _check_spelling("terminal_rewards", paid, tuple(self.terminal_rewards))
+        object.__setattr__(self, "terminal_rewards", dict(zip(paid, self.terminal_rewards.values(), strict=True)))
         for kind, reward in self.terminal_rewards.items():
             if isinstance(reward, str) and critical_factor(reward) is None:
                 raise ConfigError(f"terminal_rewards.{kind}={shown(reward)}: must be a number, or such as '1.1 R*'")
@@ -435,7 +469,7 @@ class Experiment:
                 f"rotate={shown(self.rotate)}: must be true or false; true goes with tasks or machine_files, not both"
             )
         if not self.methods:
-            raise ConfigError("no methods: give a list such as ['crm-bool']")
+            raise ConfigError("no methods: give a list such as ['crm-bool'], or learners and kinds")
         methods = [Method.parse(label) for label in self.methods]
         for method in methods:
             check_kind(method)
@@ -513,11 +547,11 @@ class Experiment:
         return read_experiment(find_suite(name), reference)
 
 
-def _kind_of_reward(name: str) -> Kind:
+def _find_kind(key: str, name: str) -> Kind:
     try:
         return find_kind(cast(KindName, name))
     except ConfigError as problem:
-        raise ConfigError(f"terminal_rewards: {problem}") from None
+        raise ConfigError(f"{key}: {problem}") from None
 
 
 def critical_factor(reward: float | str) -> float | None:

@@ -109,8 +109,6 @@ def _experiment(
                 keys[key] = tuple(_locate(name, path.parent, reference) for name in names)
         keys |= {key: value for key, value in changes.items() if value is not None}
         keys.setdefault("name", path.stem)
-        if "methods" not in keys:
-            raise ConfigError("no methods: give a list such as ['crm-bool']")
         return Experiment(**keys)
     except FastrmError as problem:
         given = [key for key, value in changes.items() if value is not None]
@@ -129,6 +127,8 @@ def _blame(path: Path, message: str, given: Iterable[str]) -> str:
         return ""
     quoted = re.search(r"'([^']+)'", message)
     where = where_in(path, _KEYS.get(word, word), quoted[1] if quoted else "")
+    if word == "method" and where == place(printable(str(path))):
+        return where_in(path, "learners")
     in_learner = word in {f.name for f in fields(LearnerConfig)} or message.startswith("unknown key 'learner.")
     return where_in(path, "learner") if in_learner and where == place(printable(str(path))) else where
 
@@ -215,7 +215,7 @@ def reference_folder(named: str | Path | None = None) -> Path:
 def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     """Read a TOML file and the one it builds on; tables are merged key by key."""
     table = read_toml(path, MAX_BYTES)
-    known = {f.name for f in fields(Experiment)} | {"base", "series"}
+    known = {*Experiment.__dataclass_fields__, "base", "series"}
     for key in table:
         if key not in known:
             where = where_in(path, key)
@@ -240,6 +240,8 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     for key in FILES:
         if below_path.parent != path.parent and isinstance(names := below.get(key), list):
             below[key] = [n if str(n).startswith(REFERENCE) else str(below_path.parent / str(n)) for n in names]
+    for key in ("learners", "kinds") if "methods" in table else ("methods",) if "learners" in table else ():
+        below.pop(key, None)  # one way to give methods replaces the other
     for key, value in table.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):
             table[key] = {**below[key], **value}
@@ -248,12 +250,8 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
 
 def _refuse_lists(table: dict[str, Any]) -> None:
     """Raise ConfigError for several values of a key that takes one."""
-    for field in fields(Experiment):
-        takes_several = str(field.type).startswith("tuple") or field.name in (
-            "learner",
-            "terminal_rewards",
-            "warm_start",
-        )
+    for field in Experiment.__dataclass_fields__.values():
+        takes_several = "tuple" in str(field.type) or field.name in ("learner", "terminal_rewards", "warm_start")
         if isinstance(value := table.get(field.name), list) and not takes_several:
             raise ConfigError(
                 f"{field.name}={shown(value)}: takes one value; only settings of the learner can have several, such as "

@@ -212,6 +212,68 @@ def test_long_and_short_names_of_kinds_are_the_same_experiment(toml):
     assert one.to_json() == two.to_json() and one.digest == two.digest
 
 
+def test_methods_may_be_given_as_a_product(toml):
+    line = next(line for line in TOML.splitlines() if line.startswith("methods"))
+    one, two = (
+        Plan.of(Experiment.load(toml(TOML.replace(line, text))))
+        for text in (
+            'methods = ["hrm-num@0.5", "qrm-bool", "qrm-num", "crm-rs-bool", "crm-rs-num"]',
+            'learners = ["qrm", "crm-rs"]\nmethods = ["hrm-num@0.5"]\nkinds = ["boolean", "num"]',
+        )
+    )
+    assert one.to_json() == two.to_json() and one.attributes() == two.attributes()
+    assert [one.run_id(k) for k in range(one.count)] == [two.run_id(k) for k in range(two.count)]
+
+
+def test_learners_alone_are_methods_for_machine_files():
+    made = Experiment(name="x", setups=("1a",), machine_files=("x.rm",), learners=("qrm", "crm-rs"))
+    assert made.methods == ("qrm", "crm-rs") and replace(made, seeds=2).methods == made.methods
+    assert replace(made, methods=(), learners=("hrm@0.5",)).methods == ("hrm@0.5",)
+
+
+@pytest.mark.parametrize(
+    ("base", "changes", "methods"),
+    [
+        ('methods = ["hrm-num"]', 'learners = ["qrm"]\nkinds = ["bool"]', ("qrm-bool",)),
+        ('learners = ["qrm"]\nkinds = ["bool"]', 'kinds = ["num", "pot"]', ("qrm-num", "qrm-pot")),
+        ('learners = ["qrm"]\nkinds = ["bool"]', 'learners = ["crm"]', ("crm-bool",)),
+        ('learners = ["qrm"]\nkinds = ["bool"]', 'methods = ["hrm-num"]', ("hrm-num",)),
+    ],
+)
+def test_methods_given_in_one_way_replace_those_that_the_base_gives_in_another(toml, tmp_path, base, changes, methods):
+    toml(re.sub(r"(?m)^methods.*$", base, TOML))
+    (tmp_path / "other.toml").write_text(f'base = "small.toml"\n{changes}\n')
+    assert Experiment.load(tmp_path / "other.toml").methods == methods
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            'learners = ["crn"]\nkinds = ["bool"]',
+            r":\d+: learners: 'crn' is unknown \(did you mean crm\?\)",
+        ),
+        (
+            'learners = ["crm-bool"]\nkinds = ["num"]',
+            r":\d+: learners: 'crm-bool' names a kind of reward; write crm",
+        ),
+        ('learners = ["crm"]\nkinds = ["bol"]', r":\d+: kinds: kind='bol': must be .*\(did you mean bool\?\)"),
+        ('learners = ["crm"]\nkinds = ["bool", "boolean"]', r":\d+: kinds: 'bool' and 'boolean' mean the same"),
+        ('learners = "crm"\nkinds = ["bool"]', r":\d+: learners='crm': must be a list of strings"),
+        ('kinds = ["bool"]', r":\d+: kinds=\('bool',\): go with learners"),
+        (
+            'learners = ["qrm", "coupled"]\nkinds = ["bool", "num"]',
+            r":\d+: method 'coupled-num': coupled learns tasks of",
+        ),
+        ('learners = ["crm"]', r":\d+: method 'crm' names no kind of reward"),
+        ("", "no methods: give a list such as"),
+    ],
+)
+def test_a_bad_product_is_refused_with_its_line(toml, given, message):
+    with pytest.raises(ConfigError, match=message):
+        Experiment.load(toml(re.sub(r"(?m)^methods.*$", given, TOML)))
+
+
 @pytest.mark.parametrize(("short", "kind"), SHORT_KINDS.items())
 def test_method_names_may_hold_the_long_name_of_a_kind(short, kind):
     assert Method.parse(f"crm-rs-{kind}").label == f"crm-rs-{short}"

@@ -30,6 +30,7 @@ _TYPES = {
     "float": "number",
     "bool": "true or false",
     "tuple[str, ...]": "list of strings",
+    "InitVar[tuple[str, ...]]": "list of strings",
     "Mapping[str, float | str]": "table",
     "Mapping[str, str]": "table",
     "Mapping[str, Any]": "table",
@@ -119,7 +120,7 @@ def _field_docs(cls: type) -> dict[str, str]:
 
 def _keys(cls: type) -> str:
     docs, rows = _field_docs(cls), []
-    for one in fields(cls):
+    for one in cls.__dataclass_fields__.values():
         made = one.default if one.default_factory is MISSING else one.default_factory()
         default = "(name of the file)" if one.name == "name" else _default(made)
         rows.append((f"`{one.name}`", _type(str(one.type)), default, docs.get(one.name, "").replace("``", "`")))
