@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import cast
 
 import numpy as np
@@ -44,20 +44,21 @@ def is_plain(text: str) -> bool:
     return all(unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp") for c in text)
 
 
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Raise ConfigError, with the nearest choice, unless `value` is one of the choices."""
+def check_choice(name: str, value: object, choices: Iterable[str], refused: Container[str] = ()) -> None:
+    """Raise ConfigError unless `value` is one of the choices, with the nearest one that is not refused elsewhere."""
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
-        near = did_you_mean(value, options)
+        near = did_you_mean(value, (option for option in options if option not in refused))
         raise ConfigError(f"{name}={shown(value)}: must be one of {', '.join(options)}{near}")
 
 
-def check_known(name: str, known: Iterable[str], what: str = "setting") -> None:
-    """Raise ConfigError, with the nearest known name, unless `name` is a known one."""
+def check_known(name: str, known: Iterable[str], given: Container[str] = (), others: Iterable[str] = ()) -> None:
+    """Raise ConfigError unless a setting is known, with the nearest one, or nearest other argument, not given yet."""
     options = tuple(known)
     if name not in options:
         word = name if isinstance(name, str) and name.isidentifier() and len(name) <= 60 else shown(name)
-        raise ConfigError(f"{word}: no such {what}{did_you_mean(name, options)}; there are {', '.join(options)}")
+        near = did_you_mean(name, (option for option in (*options, *others) if option not in given))
+        raise ConfigError(f"{word}: no such setting{near}; there are {', '.join(options)}")
 
 
 def refuse_given(settings: Mapping[str, object], because: str, spell: Callable[[str], str] = str) -> None:

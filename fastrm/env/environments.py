@@ -62,7 +62,7 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
     start.
     """
     for name in settings:
-        check_known(name, SETTINGS)
+        check_known(name, SETTINGS, settings)
     if problem is not None:
         if settings:
             raise ConfigError(f"{', '.join(settings)}: a compiled problem has its own; leave it out")
@@ -119,7 +119,7 @@ def check_reset(seed: object, options: object, known: Sequence[str]) -> Mapping[
     if options is not None and not isinstance(options, Mapping):
         raise ConfigError(f"options={shown(options)}: must be a table")
     for name in options or {}:
-        check_known(name, known)
+        check_known(name, known, options or {})
     return options or {}
 
 

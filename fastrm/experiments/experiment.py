@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_truth, check_whole, is_plain
 from fastrm.config import FigureConfig, LearnerConfig, Profile
-from fastrm.errors import ConfigError, did_you_mean, printable, shown
+from fastrm.errors import ConfigError, FastrmError, did_you_mean, printable, shown
 from fastrm.learners import registry
 from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, check_task, find_kind
 from fastrm.problems import ANYWHERE, METRICS, Metric
@@ -56,17 +56,17 @@ class Method:
     """Where initial values lie between the smallest (0) and the largest (1) true value; None for the q_init as set."""
 
     @classmethod
-    def parse(cls, label: str) -> Self:
+    def parse(cls, label: str, names_kind: bool = True, others: Collection[str] = ()) -> Self:
         """Read a method's name; its learner must be known.
 
         Raises
         ------
         ConfigError
-            With the nearest name.
+            With the nearest name of a method that names a kind, or none, and is not among the others.
         """
         method = cls.read(label)
         if method.algo not in registry.names():
-            raise _unknown(label)
+            raise _unknown(label, names_kind, others)
         return method
 
     @classmethod
@@ -150,7 +150,7 @@ def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, 
         one, source = (Method.read(label).label for label in pair)
         for label in (one, source):
             if label not in methods:
-                near = did_you_mean(label, methods)
+                near = did_you_mean(label, _fitting_in(given, pair[0], label == source, methods))
                 raise ConfigError(f"warm_start: {shown(label)} is not among the methods{near}; add it to them")
         if one in found:
             raise ConfigError(f"warm_start: {shown(one)} is given twice; leave one out")
@@ -165,8 +165,32 @@ def read_warm_starts(given: object, methods: Sequence[str]) -> tuple[tuple[str, 
     return tuple((label, found[label]) for label in methods if label in found)
 
 
-def check_kind(method: Method) -> None:
+def _fitting_in(given: Mapping[str, str], key: str, is_source: bool, methods: Sequence[str]) -> list[str]:
+    """Return the methods that would do as one side of the pair of `key`, where nothing else is wrong."""
+    rest = dict(given)
+    source = rest.pop(key)
+
+    def check(method: str) -> None:
+        check_warm_pairs(read_warm_starts(rest | ({key: method} if is_source else {method: source}), methods))
+
+    others = *rest, *rest.values(), key if is_source else source
+    if any(Method.read(label).label not in methods for label in others):
+        return []
+    return [method for method in methods if (is_source or method not in rest) and is_accepted(check, method)]
+
+
+def is_accepted(function: Callable[..., object], *arguments: Any) -> bool:
+    """Return whether a function takes some arguments, so that they may be suggested."""
+    try:
+        function(*arguments)
+    except FastrmError:
+        return False
+    return True
+
+
+def check_kind(label: str) -> None:
     """Raise ConfigError if the learner of a method cannot learn its kind of reward, or from shaped rewards."""
+    method = Method.read(label)
     kinds = getattr(registry.find(method.algo), "kinds", None)
     if kinds is None:
         return
@@ -201,11 +225,14 @@ def check_learner(algo: str, source: str) -> None:
         )
 
 
-def _unknown(label: object) -> ConfigError:
-    algos = registry.names()
-    known = [f"{a}{rs}-{k}" for a in algos for rs in ("", "-rs") for k in (*SHORT_KINDS, *KINDS)]
+def _unknown(label: object, names_kind: bool, others: Collection[str]) -> ConfigError:
+    algos, end = registry.names(), "".join(str(label).partition("@")[1:])
+    kinds = [f"-{kind}" for kind in (*SHORT_KINDS, *KINDS)] if names_kind else [""]
+    known = (f"{a}{rs}{kind}{end}" for a in algos for rs in ("", "-rs") for kind in kinds)
+    taken = {Method.read(other).label for other in others}
+    fitting = [name for name in known if is_accepted(check_kind, name) and Method.read(name).label not in taken]
     return ConfigError(
-        f"method {shown(label)} is unknown{did_you_mean(str(label), known)}; write a learner ({', '.join(algos)}, or "
+        f"method {shown(label)} is unknown{did_you_mean(str(label), fitting)}; write a learner ({', '.join(algos)}, or "
         f"your own with --learner FILE), then -rs if it is shaped, "
         f"then a kind of reward (-{', -'.join(SHORT_KINDS)}), then @0.5 if initial values "
         "are to lie half-way between the true ones"
@@ -241,7 +268,8 @@ def read_learner(given: object) -> tuple[LearnerConfig, Sweep]:
     for name in given:
         if name not in SETTINGS:
             registry.check_shared(str(name))
-            near, known = did_you_mean(name, SETTINGS), ", ".join(sorted(SETTINGS))
+            fitting = {*SETTINGS} - given.keys() - ({"tick"} if _is_list(given[name]) else set())
+            near, known = did_you_mean(name, fitting), ", ".join(sorted(SETTINGS))
             raise ConfigError(f"unknown key 'learner.{str(name)[:40]}'{near}; there are {known}")
     lists = {name: _values(name, given[name]) for name in SETTINGS if name in given and _is_list(given[name])}
     plain = {name: value for name, value in given.items() if name not in lists}
@@ -470,9 +498,9 @@ class Experiment:
             )
         if not self.methods:
             raise ConfigError("no methods: give a list such as ['crm-bool'], or learners and kinds")
-        methods = [Method.parse(label) for label in self.methods]
+        methods = [Method.parse(label, bool(self.tasks), {*self.methods} - {label}) for label in self.methods]
         for method in methods:
-            check_kind(method)
+            check_kind(method.label)
             if self.tasks and method.kind is None:
                 raise ConfigError(
                     f"method {shown(method.label)} names no kind of reward, but tasks {shown(self.tasks)} need one; "
@@ -544,7 +572,7 @@ class Experiment:
         """
         from fastrm.experiments.suites import find_suite, read_experiment
 
-        return read_experiment(find_suite(name), reference)
+        return read_experiment(find_suite(name, series=False), reference)
 
 
 def _find_kind(key: str, name: str) -> Kind:

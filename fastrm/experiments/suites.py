@@ -20,6 +20,8 @@ SUITES = (Path(__file__).parents[2] / "bench" / "suites", Path(__file__).parents
 MAX_BYTES = 2**20  # of an experiment file
 REFERENCE = "$REFERENCE"
 """How a TOML file names the folder of the published data."""
+TABLES = ("learner", "terminal_rewards", "warm_start")
+"""Keys that hold tables."""
 FILES = ("map_files", "machine_files")
 """Keys that hold names of files, relative to the folder of the TOML file that has them."""
 
@@ -39,7 +41,7 @@ def read_suite(name: str, reference: str | Path | None = None, **changes: int | 
     parts = table["series"]
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise ConfigError(f"{where_in(path, 'series')}series={shown(parts)}: must be a list of suites")
-    return [read_experiment(find_suite(part), reference, **changes) for part in parts]
+    return [read_experiment(find_suite(part, series=False), reference, **changes) for part in parts]
 
 
 class Suite(NamedTuple):
@@ -158,7 +160,7 @@ def _base(path: Path) -> list[Path]:
 
 def _base_path(path: Path, base: str) -> Path:
     """Return where the base of a file lies: a TOML file beside it, or a suite."""
-    return path.parent / base if base.endswith(".toml") else find_suite(base)
+    return path.parent / base if base.endswith(".toml") else find_suite(base, series=False)
 
 
 def suite_file(name: str) -> Path:
@@ -166,15 +168,16 @@ def suite_file(name: str) -> Path:
     return next(path for folder in SUITES if (path := folder / name).is_file())
 
 
-def find_suite(name: str) -> Path:
-    """Return the file of a suite, or the path of a TOML file itself."""
+def find_suite(name: str, series: bool = True) -> Path:
+    """Return the file of a suite, or the path of a TOML file itself; messages name a series only if `series`."""
     check_path(name, ConfigError)
     if Path(name).suffix == ".toml":
         return Path(name)
     suites = _suites()
     if str(name) not in suites:
+        fitting = [suite for suite, path in suites.items() if series or "\nseries = " not in path.read_text()]
         raise ConfigError(
-            f"suite {shown(name)} is unknown{did_you_mean(str(name), suites)}; there are {_list(suites)}; an "
+            f"suite {shown(name)} is unknown{did_you_mean(str(name), fitting)}; there are {_list(fitting)}; an "
             "experiment of your own is named by its file, such as my.toml"
         )
     return suites[str(name)]
@@ -216,12 +219,14 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
     """Read a TOML file and the one it builds on; tables are merged key by key."""
     table = read_toml(path, MAX_BYTES)
     known = {*Experiment.__dataclass_fields__, "base", "series"}
-    for key in table:
+    elsewhere = {*table, *(["base"] if is_base else []), *(["series"] if len(table) > 1 else [])}
+    for key, value in table.items():
         if key not in known:
             where = where_in(path, key)
             if key in SETTINGS:
                 raise ConfigError(f"{where}{key} is a setting of learners; write it below a line [learner]")
-            raise ConfigError(f"{where}unknown key {shown(key)}{did_you_mean(key, known)}; there are {_list(known)}")
+            near = did_you_mean(key, (k for k in known - elsewhere if _takes(k, value)))
+            raise ConfigError(f"{where}unknown key {shown(key)}{near}; there are {_list(known)}")
     if "base" not in table:
         return table
     base = table.pop("base")
@@ -250,13 +255,21 @@ def _read_toml(path: Path, is_base: bool = False) -> dict[str, Any]:
 
 def _refuse_lists(table: dict[str, Any]) -> None:
     """Raise ConfigError for several values of a key that takes one."""
-    for field in Experiment.__dataclass_fields__.values():
-        takes_several = "tuple" in str(field.type) or field.name in ("learner", "terminal_rewards", "warm_start")
-        if isinstance(value := table.get(field.name), list) and not takes_several:
+    for key, value in table.items():
+        if isinstance(value, list) and key not in TABLES and not _takes(key, value):
             raise ConfigError(
-                f"{field.name}={shown(value)}: takes one value; only settings of the learner can have several, such as "
+                f"{key}={shown(value)}: takes one value; only settings of the learner can have several, such as "
                 "learner = {alpha = [0.1, 0.5]}"
             )
+
+
+def _takes(key: str, value: object) -> bool:
+    """Return whether a key takes a list, a table or a single value, as this one is."""
+    if key in TABLES:
+        return isinstance(value, dict)
+    field = Experiment.__dataclass_fields__.get(key)
+    takes_list = key == "series" or (field is not None and "tuple" in str(field.type))
+    return isinstance(value, list) == takes_list and not isinstance(value, dict)
 
 
 def _list(names: Iterable[str]) -> str:

@@ -100,13 +100,17 @@ def next_span(config: LearnerConfig, steps: int, done: int, target: int) -> Span
     return Span(1, min(end, target) - done, row if end <= target else -1)
 
 
+ARGUMENTS = ("steps", "shaping", "optimum", "episodes", "greedy", "warm_start", "callback", "progress", "config")
+"""What `train` and `train_many` take beside settings."""
+
+
 def configure(problem: Problem, config: LearnerConfig | None, settings: Mapping[str, Any], steps: int) -> LearnerConfig:
     """Return the settings of a run: those given, else those that fit the problem, else the paper's."""
     for name in settings:
         if name in ("profile", "metric", "slip", "start", "starts"):
             raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
         registry.check_shared(name)
-        check_known(name, LearnerConfig.__dataclass_fields__)
+        check_known(name, LearnerConfig.__dataclass_fields__, settings, ARGUMENTS)
     if config is not None and not isinstance(config, LearnerConfig):
         raise ConfigError(f"config={shown(config)}: must be a LearnerConfig")
     chosen = replace(config or LearnerConfig(), **settings).filled(problem.defaults(steps))

@@ -46,6 +46,8 @@ COMMON = ("gamma", "epsilon", "episode_limit", "tick", "window", "falls_off")
 FROM_FILE = "fastrm_learner_file_"
 """How names of modules begin that were files on the command line; other processes load the files themselves."""
 
+AGENDAS = ("coupled",)
+"""The learners of agendas, which learn no other tasks."""
 LINEAR = ("qrm", "crm")
 """Learners that Water world has too, with sums of weights in place of tables."""
 
@@ -127,12 +129,13 @@ def names(kind: str = "tabular") -> tuple[str, ...]:
     """
     if kind == "tabular":
         return tuple(dict.fromkeys((*BUILT_IN, *_known)))
-    return LINEAR if kind == "water" else ("coupled",)
+    return LINEAR if kind == "water" else AGENDAS
 
 
 def find(name: str, kind: str = "tabular") -> Learner:
     """Return the learner that a name means on a kind of problem, `Problem.kind`."""
-    check_choice("algo" if kind == "tabular" else f"algo on {PLACES[kind]}", name, names(kind))
+    where = "algo" if kind == "tabular" else f"algo on {PLACES[kind]}"
+    check_choice(where, name, names(kind), refused=AGENDAS if kind == "tabular" else ())
     if kind == "water":
         found: Learner = importlib.import_module("fastrm.learners.linear").LEARNERS[name]
         return found

@@ -61,7 +61,7 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
     for edge in draft.edges:
         for name in (edge.source, edge.target):
             if name not in live and name not in terminals:
-                near = did_you_mean(name, live | terminals)
+                near = did_you_mean(name, live if name == edge.source else live | terminals)
                 yield edge.line, f"edge {describe(edge)} names the unknown state {name}{near}"
                 return
         if edge.source in terminals:
@@ -103,7 +103,7 @@ def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[i
         backward.setdefault(edge.target, set()).add(edge.source)
     for name in draft.states:
         if name not in forward:
-            near = did_you_mean(name, {*forward, *draft.terminals} - {name})
+            near = did_you_mean(name, {*forward, *(() if name == draft.start else draft.terminals)} - {name})
             yield (
                 lines.get(name),
                 f"no edge leaves state {name}{near}; add edges, or a line 'failure {name}' if it ends the episode",
@@ -111,9 +111,11 @@ def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[i
             return
     reached = reached_from([draft.start], forward)
     ending = reached_from(draft.terminals, backward)
+    defaults = {edge.source for edge in draft.edges if isinstance(edge.guard, Otherwise)}
     for name in (*draft.states, *draft.terminals):
         if name not in reached:
-            near = did_you_mean(name, reached - {name})
+            without_clash = reached - defaults if name in defaults else reached
+            near = did_you_mean(name, without_clash.intersection(draft.states if name in forward else ()))
             yield lines.get(name), f"state {name} cannot be reached from {draft.start}{near}; add an edge or remove it"
     for name in draft.states:
         if name not in ending:
@@ -379,6 +381,6 @@ class RewardMachine(Draft):
         """Build the machine of a task in some kind, paying as `sequence` says."""
         kind = find_kind(kind)
         for setting in payment:
-            check_known(setting, PaymentSettings.__annotations__)
+            check_known(setting, PaymentSettings.__annotations__, payment)
         name = " ".join(f"{text} {kind}".split())
         return cls.from_draft(reward_kinds.build(automaton, Payment(kind=kind, **payment), name, f"<{name}>"))

@@ -20,7 +20,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice
 from fastrm.config import FigureConfig
-from fastrm.errors import ConfigError, printable
+from fastrm.errors import ConfigError, printable, shown
 from fastrm.experiments import method_of
 from fastrm.plots.curves import in_order, name_of, value_text, with_settings
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS, PATH_COLOUR, RULE
@@ -89,7 +89,9 @@ def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
 
     Raises ConfigError where the setting is not swept.
     """
-    check_choice("setting", setting, results.swept or ["(nothing is swept)"])
+    if not results.swept:
+        raise ConfigError(f"setting={shown(setting)}: nothing is swept in {results.path or 'these results'}")
+    check_choice("setting", setting, results.swept)
     others = [name for name in results.swept if name != setting]
     settled, steps = results.per_run_values("settled"), np.nan_to_num(results["steps_to_90"], nan=np.inf)
     maps = np.char.add(np.char.add(results["setup"], "/"), results["grid"])

@@ -198,7 +198,8 @@ class GridTerrain(Terrain):
             )
         if name[:1] in objects and name[1:].isdigit():
             return f"this map has {len(objects[name[0]])} {name[0]}"
-        return f"this map offers {', '.join(objects) or 'no objects'}{did_you_mean(name, objects)}"
+        near = did_you_mean(name, filter(self.reachable, objects))
+        return f"this map offers {', '.join(objects) or 'no objects'}{near}"
 
     def why_walled_in(self) -> str:
         """Return that walls or fences leave no object within reach of the start; empty where they do not."""

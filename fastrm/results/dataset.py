@@ -140,7 +140,7 @@ class Results:
                 if values[-1] is None:
                     raise ConfigError(f"{key}={item!r:.60}: must be a word, a number, or a list of them")
                 if values[-1] not in present:
-                    near = did_you_mean(str(item)[:60], map(str, present))
+                    near = did_you_mean(str(item)[:60], map(str, np.unique(column[keep]).tolist()))
                     shown = ", ".join(map(str, present[:20]))
                     raise ConfigError(f"{key}={item!r:.60} selects nothing{near}; there are {shown}")
             keep &= np.isin(column, values)

@@ -63,7 +63,7 @@ def check_layout(walls: object, layout: object) -> str:
             f"walls={shown(walls)}: must be a number from 0 to below 1, the share of inner cells that are wall"
         )
     if not isinstance(layout, str) or layout not in LAYOUTS:
-        near = did_you_mean(layout, LAYOUTS)
+        near = did_you_mean(layout, ("open",) if walls else LAYOUTS)
         raise MapError(f"layout={shown(layout)}: no such layout{near}; there are {', '.join(LAYOUTS)}")
     if walls and layout != "open":
         raise MapError(
@@ -327,7 +327,7 @@ def parse_recipe(text: str) -> Recipe:
 def _parse_obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
     """Read the words after the setup."""
     if word not in ("walls", *LAYOUTS):
-        raise MapError(f"no such layout as {shown(word)}{did_you_mean(word, ('walls', *LAYOUTS))}")
+        raise MapError(f"no such layout as {shown(word)}{did_you_mean(word, ('walls',) if rest else LAYOUTS)}")
     if word != "walls":
         if rest:
             raise MapError(f"nothing goes after {word}")

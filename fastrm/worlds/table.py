@@ -272,7 +272,7 @@ class TableWorld:
         if not isinstance(table, dict) or "next_s" not in table or not isinstance(table.get("labels", {}), dict):
             raise fault
         for name in table:
-            check_known(name, ("next_s", "labels", "start", "features", "names", "layout"))
+            check_known(name, ("next_s", "labels", "start", "features", "names", "layout"), given=table)
         labels: dict[Any, list[str]] = {}
         for name, places in table.pop("labels", {}).items():
             for place in places if isinstance(places, list) else [places]:

@@ -247,9 +247,8 @@ def _read_world(table: object, where: str) -> dict[str, Any]:
         raise MapError(f"{where}: expected a table with agent and balls, found {shown(table)}")
     for key in table:
         if key not in _KEYS:
-            raise MapError(
-                f"{where}: unknown key {shown(key)}{did_you_mean(key, _KEYS)}; it may have {', '.join(_KEYS)}"
-            )
+            near = did_you_mean(key, {*_KEYS} - table.keys())
+            raise MapError(f"{where}: unknown key {shown(key)}{near}; it may have {', '.join(_KEYS)}")
     balls = table.get("balls")
     if "agent" not in table or not isinstance(balls, list):
         raise MapError(f"{where}: needs the keys agent and balls, a list")

@@ -417,7 +417,7 @@ def _read_field(statement: Statement, fields: dict[str, list[str]]) -> None:
     (keyword, begin), *words = [(match[0], match.start()) for match in re.finditer(r"\S+", statement.text)]
     if keyword not in _KEYWORDS:
         raise fault(
-            f"unknown statement {keyword[:40]!r}{did_you_mean(keyword, _KEYWORDS)}; "
+            f"unknown statement {keyword[:40]!r}{did_you_mean(keyword, {*_KEYWORDS} - fields.keys())}; "
             f"expected {', '.join(_KEYWORDS)} or an edge 'u0 -> u1 when a reward 0'",
             begin,
         )

@@ -448,8 +448,8 @@ class _Parser(Tokens):
                     operands.append(self.check_type("number", self.next.place, self.chain("|")))
             self.expect(")")
             return Chain(function, tuple(operands))
-        known = (*FEATURES, *FOLDS)
-        if function not in known:
+        if function not in FEATURES:
+            known = [*(name for name, row in FEATURES.items() if self.role != "guard" or row.known != "state"), *FOLDS]
             near = did_you_mean(function, known)
             raise self.error(f"unknown function {shown(function)}{near}; there are {', '.join(known)}", place)
         row = FEATURES[function]
