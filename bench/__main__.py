@@ -71,7 +71,7 @@ COMMANDS = {
         "plot results/quick.h5": "files in results/quick/",
         "plot results/quick.h5 --text": "curves as text",
     }),
-    "report": Command(_READ, "show claims, curves, tables and runs of a file on a web page", {
+    "report": Command(_READ, "show curves, claims, tables and runs of a file on a web page", {
         "report results/quick.h5 --out quick.html": "one file that needs no network",
     }, file="reporting"),
     "replay": Command(_READ, "make a run of a result file again and show what it learned", {

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw the figures, and write the summary as CSV beside them."""
     from fastrm.experiments import Experiment
-    from fastrm.plots import COLUMN_WIDTHS
+    from fastrm.plots import COLUMN_WIDTHS, have_matplotlib
 
     results, given = load_results(arguments.file), vars(arguments)
     options = {name: given[name] for name in FigureConfig.__dataclass_fields__ if given[name] is not None}
@@ -58,7 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_curves(results, **options)
         return 0
     out = arguments.out or folder_of(Path(arguments.file))
-    for path in draw(results, out, arguments.format, dpi=arguments.dpi, **options):
+    paths = draw(results, out, arguments.format, dpi=arguments.dpi, **options)
+    if not have_matplotlib():
+        print_curves(results, **options)
+    for path in paths:
         print_path(path)
     return 0
 
@@ -85,7 +88,7 @@ def draw(
     dpi: int | None = None,
     **options: Any,
 ) -> list[Path]:
-    """Write figures and summary into a folder, made if need be; without matplotlib print the curves as text.
+    """Write figures and summary into a folder, made if need be; without matplotlib the summary alone.
 
     Options are those of `fastrm.plots.figures_of`.
     """
@@ -101,7 +104,6 @@ def draw(
         paths[0].write_text(to_csv([row for row in rows if row["runs"]]))
     if not have_matplotlib():
         if not quiet:
-            print_curves(results, **options)
             print_message("text in place of figures; for those: pip install 'fastrm[plot]'")
         return paths
     for name, figure in figures_of(results, **options):

@@ -306,10 +306,12 @@ class Report:
 
 
 def report_on(results: Results, folder: Path, quiet: bool) -> None:
-    """Draw the figures and judge the claims or findings, unless that was done; print what was judged and its files.
+    """Draw the figures and judge the claims or findings, unless that was done; print curves, what was judged and files.
 
     What cannot be done is left out with a message.
     """
+    from .plot import print_curves
+
     made_from = _made_from(results)
     report = _read(folder, made_from)
     _log.info("report in %s: %s", folder, "made before" if report else "drawing figures, judging claims or findings")
@@ -317,6 +319,7 @@ def report_on(results: Results, folder: Path, quiet: bool) -> None:
         report = _make(results, folder, made_from, quiet)
     if quiet:
         return
+    print_curves(results)
     if report.claims:
         print_claims([Judged(str(results.path), results.complete, report.claims)])
     files = f"{', '.join(report.files)} in {printable(str(folder))}\n" if report.files else ""

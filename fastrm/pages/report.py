@@ -247,7 +247,7 @@ def report_page(
 ) -> str:
     """Return a web page, in one file, about a result file.
 
-    It shows what was run, claims and findings where they are given, learning curves, tables, comparisons, and single
+    It shows what was run, learning curves, claims and findings where they are given, tables, comparisons, and single
     runs with what they learned.
 
     Parameters
@@ -315,7 +315,7 @@ def report_page(
 
 
 def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
-    """Return the page without scripts: claims in words, medians as curves."""
+    """Return the page without scripts: medians as curves, claims in words."""
     looks = {method["label"]: method for method in data["methods"]}
     steps = results["step"]
     ticks = np.unique(np.linspace(0, len(steps) - 1, 60).astype(np.int64))
@@ -327,8 +327,8 @@ def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
     low, high = data["curves"]["bandsRange"]
     claims = "".join(f"<li>{page.text(c['claim'])}: <b>{page.text(c['verdict'])}</b></li>" for c in data["claims"])
     return (
-        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p><ol>{claims}</ol>"
+        f"<h1>{page.text(data['title'])}</h1><p>{page.text(data['about'])}</p>"
         f"<p>Median scores, from {low:.3g} to {high:.3g} upwards, over {steps[0]} to {steps[-1]} training steps. "
         f"With JavaScript this page also has tables, intervals and single runs.</p>"
-        f"{page.still_curves(panels, low, high)}"
+        f"{page.still_curves(panels, low, high)}<ol>{claims}</ol>"
     )

@@ -61,3 +61,11 @@ def test_a_report_is_made_again_when_something_changed(change, begun):
         kept.write_bytes(b"\xff[")
     assert start(folder) == (first, 1)
     assert start(folder) == (first, 0)
+
+
+def test_curves_come_before_what_is_judged(begun):
+    folder, first, _ = begun
+    page = (folder / "x" / "report.html").read_text()
+    assert first.startswith("1a1b, task a-b: median score") and 0 < first.find("qrm-bool |") < first.find(" 1. ")
+    assert 0 < page.find("<svg") < page.find("<ol>")
+    assert 0 < page.find("curves.node,") < page.find("claimsPanel(data.claims)")
