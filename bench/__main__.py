@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import re
@@ -177,6 +178,8 @@ def main(words: Sequence[str] | None = None, program: str = SCRIPT) -> int:
     `program` is how it was started: alone, the installed script shows its help and the module reproduces the paper.
     """
     code = 0
+    if "_ARGCOMPLETE" in os.environ:
+        _complete(program)
     try:
         try:
             code = _run(list(sys.argv[1:] if words is None else words), program)
@@ -188,6 +191,15 @@ def main(words: Sequence[str] | None = None, program: str = SCRIPT) -> int:
         if not isinstance(stop.__context__, BrokenPipeError):  # rich turns one into the other
             raise
     return code
+
+
+def _complete(program: str) -> None:
+    """Answer a shell that wants to complete a command line, and exit; without argcomplete do nothing."""
+    with contextlib.suppress(ImportError):
+        import argcomplete
+
+        words = os.environ.get("COMP_LINE", "").split()
+        argcomplete.autocomplete(build_parser(next((word for word in words if word in COMMANDS), None), program))
 
 
 def _run(given: list[str], program: str) -> int:

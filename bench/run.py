@@ -40,7 +40,8 @@ Shard = tuple[int, int]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("suite", metavar="SUITE", nargs="?", help="a suite of --list, or a .toml file")
+    suite = parser.add_argument("suite", metavar="SUITE", nargs="?", help="a suite of --list, or a .toml file")
+    suite.completer = complete_suite  # type: ignore[attr-defined]
     parser.add_argument("--list", action="store_true", help="list the suites that come with fastrm, and run nothing")
     add_running(parser, "results/SUITE.h5")
     add_learner_file(parser)
@@ -50,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference", metavar="DIR", help="published data, for the suites icarte... (default: FASTRM_REFERENCE)"
     )
+
+
+def complete_suite(prefix: str, **_: object) -> list[str]:
+    """Return what SUITE may be, for shells that complete words."""
+    from fastrm.experiments import list_suites
+
+    return [*(suite.name for suite in list_suites()), *map(str, Path(prefix).parent.glob("*.toml"))]
 
 
 def add_running(parser: argparse.ArgumentParser, default: str) -> None:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,3 +97,25 @@ def test_the_speed_suite_prints_and_writes_its_figures(capsys, tmp_path, monkeyp
     assert "M steps/s" in capsys.readouterr().out
     assert main(["speed", "--steps", "40000", "--repeats", "1", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == set(report)
+
+
+@pytest.mark.parametrize(("line", "flags"), [("fastrm ru", None), ("fastrm run qu", {"--shard", "--list"})])
+def test_a_shell_is_told_the_arguments_of_the_command_at_hand(line, flags, monkeypatch):
+    def autocomplete(parser):
+        (commands,) = (action.choices for action in parser._actions if action.dest == "command")
+        assert {"run", "plot"} <= commands.keys()
+        if flags:
+            actions = commands["run"]._actions
+            assert flags <= {flag for action in actions for flag in action.option_strings}
+            (suite,) = (action for action in actions if action.dest == "suite")
+            assert {"quick", "paper"} <= {*suite.completer(prefix="qu")}
+        raise SystemExit(0)
+
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setitem(sys.modules, "argcomplete", SimpleNamespace(autocomplete=autocomplete))
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert stop.value.code == 0
+    monkeypatch.setitem(sys.modules, "argcomplete", None)  # not installed: nothing happens
+    assert main(["run", "--list"]) == 0
