@@ -303,7 +303,7 @@ class FigureConfig:
         if not isinstance(table, Mapping):
             raise ConfigError(f"{shown(table)}: must be a table of settings, such as {{xscale = 'linear'}}")
         for name in table:
-            check_known(name, cls.__dataclass_fields__)
+            check_known(name, cls.__dataclass_fields__, table)
         figure, known = cls(**table), tuple(methods)
         for key in ("methods", "names", "colours"):
             for method in getattr(figure, key) or ():

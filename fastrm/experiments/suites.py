@@ -20,7 +20,7 @@ SUITES = (Path(__file__).parents[2] / "bench" / "suites", Path(__file__).parents
 MAX_BYTES = 2**20  # of an experiment file
 REFERENCE = "$REFERENCE"
 """How a TOML file names the folder of the published data."""
-TABLES = ("learner", "terminal_rewards", "warm_start")
+TABLES = ("learner", "terminal_rewards", "warm_start", "figure")
 """Keys that hold tables."""
 FILES = ("map_files", "machine_files")
 """Keys that hold names of files, relative to the folder of the TOML file that has them."""

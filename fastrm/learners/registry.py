@@ -218,7 +218,7 @@ def own_settings(learner: Learner) -> dict[str, Any]:
     written, own = _written(learner), [setting for setting in learner.settings if setting not in shared]
     for setting in own:
         if not hasattr(written, setting):
-            check_known(setting, shared)
+            check_known(setting, shared, learner.settings)
     return {setting: getattr(written, setting) for setting in own}
 
 

@@ -23,7 +23,7 @@ def problems():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_shorter_than_a_tick_logs_its_last_step(problems, kind, tick):
     problem, algo = problems[kind]
-    short, whole = (train(problem, algo, steps=1000, tick=t, episode_limit=100) for t in (tick, 1000))
+    short, whole = (train(problem, algo, steps=1000, tick=t, episode_limit=100, greedy=True) for t in (tick, 1000))
     assert short.step.tolist() == [1000] and short.episodes[0] >= 10
     for name in ("step", "q", *PER_TICK):
         assert getattr(short, name).tobytes() == getattr(whole, name).tobytes(), name
@@ -31,7 +31,7 @@ def test_a_run_shorter_than_a_tick_logs_its_last_step(problems, kind, tick):
 
 @pytest.mark.parametrize("piece", [1, 7, 299, 300])
 def test_the_tick_of_a_short_run_does_not_depend_on_its_pieces(problems, piece):
-    whole, cut = (Batch(problems["grid"][0], "crm", steps=300, seeds=[0, 1], tick=1000) for _ in range(2))
+    whole, cut = (Batch(problems["grid"][0], "crm", steps=300, seeds=[0, 1], tick=1000, greedy=True) for _ in range(2))
     whole.advance(300)
     while cut.done < cut.steps:
         cut.advance(piece)
@@ -61,9 +61,9 @@ def assert_same(one, two):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_callback_is_given_the_run_so_far_and_changes_nothing(problems, kind, tick):
     (problem, algo), seen = problems[kind], []
-    told = train(problem, algo, steps=3500, tick=tick, callback=seen.append)
+    told = train(problem, algo, steps=3500, tick=tick, greedy=True, callback=seen.append)
     assert [run.steps for run in seen] == ([1000, 2000, 3000, 3500] if tick == 1000 else [*range(35, 3501, 35)])
-    assert_same(told, train(problem, algo, steps=3500, tick=tick))
+    assert_same(told, train(problem, algo, steps=3500, tick=tick, greedy=True))
     assert told is seen[-1]
     for run in seen:  # what was given then is not changed since
         assert run.step.tolist() == [step for step in told.step.tolist() if step <= run.steps]
@@ -73,9 +73,9 @@ def test_a_callback_is_given_the_run_so_far_and_changes_nothing(problems, kind, 
 
 def test_the_run_so_far_is_the_run_that_is_as_long(problems):
     problem, seen = problems["grid"][0], []
-    train(problem, "crm", steps=3500, tick=1000, callback=seen.append)
+    train(problem, "crm", steps=3500, tick=1000, greedy=True, callback=seen.append)
     for run in seen:
-        assert_same(run, train(problem, "crm", steps=run.steps, tick=1000))
+        assert_same(run, train(problem, "crm", steps=run.steps, tick=1000, greedy=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,11 +115,11 @@ def test_every_seed_ends_where_it_would_end_alone(problems, monkeypatch, at_once
 
     monkeypatch.setattr("fastrm.learners.training._seeds_at_once", lambda *_: at_once)
     monkeypatch.setattr("fastrm.learners.training.PIECE_STEPS", 1700)
-    runs = train_many(problem, "crm", steps=4000, tick=500, seeds=range(4), callback=callback)
+    runs = train_many(problem, "crm", steps=4000, tick=500, greedy=True, seeds=range(4), callback=callback)
     assert [run.steps for run in runs] == [1000, 2000, 3000, 4000]
     assert sorted(seen) == [(seed, step) for seed in range(4) for step in range(500, 1000 * (1 + seed) + 1, 500)]
     for seed, run in enumerate(runs):
-        assert_same(run, train(problem, "crm", steps=4000, tick=500, seed=seed, callback=callback))
+        assert_same(run, train(problem, "crm", steps=4000, tick=500, greedy=True, seed=seed, callback=callback))
 
 
 @pytest.mark.parametrize(("steps", "tick", "calls"), [(3, 1000, 1), (99, 1, 99), (101, 1, 51), (5050, 10, 85)])
