@@ -18,7 +18,7 @@ from fastrm.experiments import method_of, problem_of, replay
 from fastrm.learners import acts_by_state
 from fastrm.pages import page
 from fastrm.pages.explain import SCRIPTS, explain_data
-from fastrm.results import Results, band, by_map, holm, interval_of_mean, methods_without
+from fastrm.results import Results, band, holm, interval_of_mean, maps_of, mean_over_maps, methods_without
 
 Groups = Mapping[plots.Group, Array]
 """Rows of the runs of every group that has some."""
@@ -59,7 +59,8 @@ def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[
     chosen, few = (_spread(len(steps), most) for most in (MOST_TICKS, INTERVAL_TICKS))
     bands = np.array([band(score[rows][:, chosen]) for rows in groups.values()])
     has_means = len(groups) * len(few) <= MOST_INTERVALS
-    means = np.array([_means(results, score, rows, few) for rows in groups.values() if has_means])
+    maps = maps_of(results)
+    means = np.array([_means(score[rows][:, few], maps[rows]) for rows in groups.values() if has_means])
     table = {
         "steps": steps[chosen].tolist(),
         "meanSteps": steps[few].tolist() if has_means else [],
@@ -83,12 +84,11 @@ def _spread(ticks: int, most: int) -> Array:
     return chosen
 
 
-def _means(results: Results, score: Array, rows: Array, ticks: Array) -> Array:
+def _means(score: Array, maps: Array) -> Array:
     """Return the mean over maps with its interval, [low, mean, high] by tick."""
-    maps = np.char.add(np.char.add(results["setup"][rows], "/"), results["grid"][rows])
     columns = []
-    for values in score[rows][:, ticks].T:
-        middle, ends = float(np.mean([one.mean() for one in by_map(values, maps)])), interval_of_mean(values, maps)[:2]
+    for values in score.T:
+        middle, ends = mean_over_maps(values, maps), interval_of_mean(values, maps)[:2]
         low, high = (end if np.isfinite(end) else middle for end in ends)
         columns.append([low, middle, high])
     return np.array(columns).T

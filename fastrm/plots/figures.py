@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastrm.config import FigureConfig
 from fastrm.errors import ConfigError
@@ -20,6 +20,7 @@ from fastrm.worlds import layout_of, read_world
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
 MAX_SETUPS, MAX_MAPS = 6, 50
 """Setups and maps in one figure; more get further figures."""
 MAX_ROWS = 12
@@ -71,9 +72,8 @@ def figures_of(results: Results, **options: Any) -> Iterator[tuple[str, Figure]]
             if has_curves(drawn := results.select(method=labels)):
                 yield f"curves-{name}", curves(drawn, f"{values}, {many} maps per setup, {about}")
         generated, by_setup = [], {}
-    for k in range(0, len(generated), MAX_SETUPS):
-        drawn = results.select(setup=generated[k : k + MAX_SETUPS])
-        more, many = _part(k // MAX_SETUPS), len(by_setup[generated[k]])
+    for more, setups in _parts(generated, MAX_SETUPS):
+        drawn, many = results.select(setup=setups), len(by_setup[setups[0]])
         if many > 1:
             yield f"all-maps{more}", curves(drawn, f"{many} maps per setup, {about}")
         if "0" in drawn["grid"] and has_curves(first := drawn.select(grid="0")):
@@ -89,8 +89,8 @@ def figures_of(results: Results, **options: Any) -> Iterator[tuple[str, Figure]]
         title = f"{setup} {name}" if setup == short[setup] else f"{short[setup]}, map {name}"
         grid = layout_of(read_world(text))
         named += [] if grid is None else [(setup if setup == name else title, grid)]
-    for k in range(0, len(named), MAX_MAPS):
-        yield f"maps{_part(k // MAX_MAPS)}", draw_maps(named[k : k + MAX_MAPS])
+    for more, some in _parts(named, MAX_MAPS):
+        yield f"maps{more}", draw_maps(some)
 
 
 def _sweep_figures(results: Results, look: FigureConfig) -> Iterator[tuple[str, Figure]]:
@@ -99,10 +99,10 @@ def _sweep_figures(results: Results, look: FigureConfig) -> Iterator[tuple[str, 
         points = list(sweep_points(results, setting))
         places = list(dict.fromkeys((point.setup, point.task) for point in points))
         over = " or ".join(dict.fromkeys(point.over for point in points))
-        for k in range(0, len(places), MAX_SETUPS):
-            shown = [point for point in points if (point.setup, point.task) in places[k : k + MAX_SETUPS]]
+        for more, some in _parts(places, MAX_SETUPS):
+            shown = [point for point in points if (point.setup, point.task) in some]
             title = f"median of runs and its 95 % interval over {over}"
-            yield f"sweep-{setting}{_part(k // MAX_SETUPS)}", sweep_figure(shown, setting, title, look)
+            yield f"sweep-{setting}{more}", sweep_figure(shown, setting, title, look)
 
 
 def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str, Results]]:
@@ -114,15 +114,17 @@ def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str,
     names = results.swept[:fixed]
     for values in itertools.product(*(plan.values(name) for name in names)):
         chosen = dict(zip(names, values, strict=True))
-        more = "".join(f"-{name}-{value_text(value)}" for name, value in chosen.items())
-        for k in range(0, len(setups), MAX_SETUPS):
+        about = "".join(f"-{name}-{value_text(value)}" for name, value in chosen.items())
+        for more, some in _parts(setups, MAX_SETUPS):
             try:
-                drawn = results.select(setup=list(setups[k : k + MAX_SETUPS]), **chosen)
+                drawn = results.select(setup=some, **chosen)
             except ConfigError:  # no such runs in a part of a file
                 continue
             if has_curves(drawn):
-                yield f"curves{more}{_part(k // MAX_SETUPS)}", drawn
+                yield f"curves{about}{more}", drawn
 
 
-def _part(k: int) -> str:
-    return f"-{k + 1}" if k else ""
+def _parts(items: Sequence[T], most: int) -> Iterator[tuple[str, list[T]]]:
+    """Yield items, `most` at a time, with the ending of a figure's name: nothing, then -2, -3 and so on."""
+    for k in range(0, len(items), most):
+        yield f"-{k // most + 1}" if k else "", list(items[k : k + most])

@@ -21,9 +21,6 @@ from fastrm.plots.palette import (
     LEARNER_MARKERS,
     MARKERS,
     OTHER_LEARNER,
-    PATH_COLOUR as PATH_COLOUR,
-    ink as ink,
-    object_colour as object_colour,
 )
 
 if TYPE_CHECKING:

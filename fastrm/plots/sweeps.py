@@ -38,7 +38,7 @@ from fastrm.plots.style import (
     text_width,
     wrapped,
 )
-from fastrm.results import Estimate, Results, censored_percentile, interval_of, over_maps, share_over_maps
+from fastrm.results import Estimate, Results, censored_percentile, interval_of, maps_of, over_maps, share_over_maps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def sweep_points(results: Results, setting: str) -> Iterator[SweepPoint]:
     check_choice("setting", setting, results.swept)
     others = [name for name in results.swept if name != setting]
     settled, steps = results.per_run_values("settled"), np.nan_to_num(results["steps_to_90"], nan=np.inf)
-    maps = np.char.add(np.char.add(results["setup"], "/"), results["grid"])
+    maps = maps_of(results)
     for (setup, task, *values, method, value), rows in results.groups("setup", "task", *others, "method", setting):
         if len(rows):
             ends, over = _ends(settled[rows], maps[rows])

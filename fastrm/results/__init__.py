@@ -16,6 +16,7 @@ from fastrm.results.stats import (
     interval_of_mean,
     interval_of_share,
     maps_of,
+    mean_over_maps,
     methods_without,
     over_maps,
     permutation_p,
@@ -27,6 +28,6 @@ __all__ = [
     "MAX_BYTES", "MAX_ERROR", "PER_TICK", "SUMMARY", "Disk", "Estimate", "Frame", "Interval", "Paired", "Results",
     "Runs", "Store", "area", "band", "by_map", "bytes_of_file", "censored_percentile", "describe_machine",
     "empty_frame", "fill_in", "git_commit", "holm", "interval_of", "interval_of_gap", "interval_of_mean",
-    "interval_of_share", "load", "maps_of", "merge_files", "methods_without", "over_maps", "permutation_p",
-    "share_over_maps", "to_csv", "to_latex",
+    "interval_of_share", "load", "maps_of", "mean_over_maps", "merge_files", "methods_without", "over_maps",
+    "permutation_p", "share_over_maps", "to_csv", "to_latex",
 ]  # fmt: skip

@@ -269,6 +269,11 @@ def by_map(values: Array, maps: Array) -> list[Array]:
     return np.split(values[order], changes) if len(values) else []
 
 
+def mean_over_maps(values: Array, maps: Array) -> float:
+    """Return the mean over maps of the mean on each."""
+    return float(np.mean([group.mean() for group in by_map(values, maps)]))
+
+
 def _resample_runs(groups: list[Array], rounds: int, random: np.random.Generator) -> Array:
     """Draw maps, then as many runs of each as the map with most has: [round, map x run]."""
     sizes = np.array([len(group) for group in groups])
@@ -435,9 +440,7 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
         better[strata == stratum] = improvements(*ranks[:, strata == stratum])
     differences = np.subtract(*np.where(np.isnan(pair), float(results.plan.steps), pair))
     maps = check_over(np.array(["/".join(key[: 1 if by in ("setup", "grid") else 2]) for key in common]), over)
-    middle, probability = (
-        float(np.mean([unit.mean() for unit in by_map(column, maps)])) for column in (differences, better)
-    )
+    middle, probability = mean_over_maps(differences, maps), mean_over_maps(better, maps)
     reach = _resolution(results, pair) if is_steps else 0.0
     interval, chance = _widen(interval_of_mean(differences, maps), middle, reach), _interval_of_chance(better, maps)
     return Paired(
@@ -520,9 +523,8 @@ class Estimate(NamedTuple):
 
 def over_maps(values: Array, maps: Array) -> Estimate:
     """Return the mean over maps of the mean on each, with its interval over maps."""
-    means = [group.mean() for group in by_map(values, maps)]
-    ends = interval_of_mean(values, maps)[:2] if len(means) > 1 else (math.nan, math.nan)
-    return Estimate(float(np.mean(means)), *ends)
+    low, high, over, _ = interval_of_mean(values, maps)
+    return Estimate(mean_over_maps(values, maps), *((low, high) if over == "maps" else (math.nan, math.nan)))
 
 
 def share_over_maps(values: Array, maps: Array) -> Estimate:
