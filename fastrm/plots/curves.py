@@ -208,10 +208,14 @@ def learning_curves(
 
 
 def look_of(results: Results, **given: Any) -> FigureConfig:
-    """Return how to draw curves: as given, where that is not None, else as the experiment says."""
-    known = results.plan.values("label")
-    stored = FigureConfig.read(results.plan.experiment.get("figure", {}), known)
-    return FigureConfig.read(vars(stored) | {key: value for key, value in given.items() if value is not None}, known)
+    """Return how to draw curves: as given, where that is not None, else as the experiment says.
+
+    Keys of the experiment that are not known here, such as those of a later version, are left out.
+    """
+    stored, known = results.plan.experiment.get("figure"), FigureConfig.__dataclass_fields__
+    table = {key: value for key, value in stored.items() if key in known} if isinstance(stored, dict) else {}
+    given = {key: value for key, value in given.items() if value is not None}
+    return FigureConfig.read(table | given, results.plan.values("label"))
 
 
 def select_methods(results: Results, look: FigureConfig) -> Results:

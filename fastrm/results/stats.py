@@ -390,9 +390,10 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
     figures = [row for row in _SUMMARIES if not row[0].on_request or row[0].name in results.columns]
     columns = {value.name: results.per_run_values(value.name) for value, *_ in figures}
     maps, rows = maps_of(results), []
-    by = ["method" if name == "label" else name for name in ((by,) if isinstance(by, str) else by)]
+    by = (by,) if isinstance(by, str) else tuple(by)
     for key, chosen in results.groups(*by):
-        row: dict[str, Any] = dict(zip(by, key, strict=True)) | {"runs": len(chosen)}
+        names = ("method" if name == "label" else name for name in by)
+        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"runs": len(chosen)}
         if not len(chosen):
             rows.append(row | dict.fromkeys(_columns(figures), math.nan))
             continue

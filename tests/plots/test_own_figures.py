@@ -1,5 +1,7 @@
 """Your own figures: methods, names, colours, axes and texts of learning curves, in Python, TOML and commands."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -241,3 +243,10 @@ def test_the_command_takes_the_same_settings_and_the_table_of_a_file(tmp_path, c
         assert main(["plot", str(results.path), *wrong, "--text"]) == 2
         error = capsys.readouterr().err
         assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(("stored", "scale"), [({"xscale": "linear", "of a later version": 3}, "linear"), (3, "log")])
+def test_what_a_file_says_of_its_figures_and_is_not_known_here_is_left_out(tmp_path, stored, scale):
+    plan = Plan.of(Experiment.load(write_experiment(tmp_path, "")))
+    odd = replace(plan, experiment={**plan.experiment, "figure": stored})
+    assert learning_curves(load(make_file(tmp_path / "odd.h5", plan=odd))).axes[0].get_xscale() == scale

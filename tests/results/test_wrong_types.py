@@ -49,6 +49,7 @@ CALLS = {
     "compare two": lambda results, odd: results.compare("qrm-bool", odd),
     "compare value": lambda results, odd: results.compare("qrm-bool", "crm-rs-bool", odd),
     "compare over": lambda results, odd: results.compare("qrm-bool", "crm-rs-bool", over=3 if odd is None else odd),
+    "compare by": lambda results, odd: results.compare("qrm-bool", "crm-rs-bool", by=odd),
     "load": lambda results, odd: load(odd),
 }
 
