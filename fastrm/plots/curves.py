@@ -452,7 +452,8 @@ def curves_as_text(results: Results, bars: str = BARS, **options: Any) -> str:
     if not results.runs:
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw, as there are no runs")
     look = look_of(results, **options)
-    groups, when, lines = groups_of(select_methods(results, look), empty=True), _when(results["step"]), list[str]()
+    results = select_methods(results, look)
+    groups, when, lines = groups_of(results, empty=True), _when(results["step"]), list[str]()
     names = {label: printable(look.names.get(label, label)) for _, _, label in groups}
     room = max(map(len, names.values()), default=0)
     for panel, keys in itertools.groupby(groups, key=lambda key: key[:2]):

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from fastrm import ConfigError, Experiment, load
 from fastrm.bench.__main__ import main
 from fastrm.experiments import Plan
-from fastrm.plots import figures_of, learning_curves
+from fastrm.plots import curves_as_text, figures_of, learning_curves
 
 from made_results import make_file, make_plan
 
@@ -250,3 +250,18 @@ def test_what_a_file_says_of_its_figures_and_is_not_known_here_is_left_out(tmp_p
     plan = Plan.of(Experiment.load(write_experiment(tmp_path, "")))
     odd = replace(plan, experiment={**plan.experiment, "figure": stored})
     assert learning_curves(load(make_file(tmp_path / "odd.h5", plan=odd))).axes[0].get_xscale() == scale
+
+
+def test_a_method_has_the_same_curve_beside_whichever_methods(tmp_path):
+    results = made(tmp_path, tasks=("a", "a-b"))
+    score = results["score"] * np.linspace(0.2, 1.0, results.runs)[:, None]
+    results = replace(results, loaded={**results.columns, "score": score})
+    head, *lines = (line.split(" |") for line in curves_as_text(results).splitlines())
+    bars = {line[0].strip(): line[1] for line in lines[:3]}
+    assert len(set(bars.values())) == 3
+    some = curves_as_text(results, methods=["crm-rs-bool", "qrm-num"], names={"qrm-num": "mine"}).splitlines()
+    assert some[:3] == [head[0], f"  crm-rs-bool |{bars['crm-rs-bool']}", f"  mine        |{bars['qrm-num']}"]
+    whole, part = (learning_curves(results, methods=methods) for methods in (None, ["crm-rs-bool", "qrm-num"]))
+    for one, two in zip(whole.axes, part.axes, strict=True):
+        for name, line in named_lines(two).items():
+            assert np.array_equal(line.get_xydata(), named_lines(one)[name].get_xydata())
