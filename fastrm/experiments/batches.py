@@ -296,18 +296,13 @@ def write_monitor(reward: Array, length: Array, about: dict[str, Any]) -> str:
     1.0,7,7e-06
     0.0,1000,0.001007
     """
+    if not np.isfinite(reward).all():
+        raise StoreError(f"an episode paid {reward[~np.isfinite(reward)][0]}; logs hold finite numbers")
     ends = np.cumsum(length)
     lines = [f"# {json.dumps({**about, 't_start': 0.0}, sort_keys=True)}", HEAD]
     for paid, steps, end in zip(reward.tolist(), length.tolist(), ends.tolist(), strict=True):
-        lines.append(f"{_short(paid)},{steps},{round(end * _MICROSECOND, 6)}")
+        lines.append(f"{float(paid)!r},{steps},{round(end * _MICROSECOND, 6)}")
     return "\n".join(lines) + "\n"
-
-
-def _short(number: float) -> str:
-    """Write a number as Python does, but finite only."""
-    if not math.isfinite(number):
-        raise StoreError(f"an episode paid {number}; logs hold finite numbers")
-    return repr(float(number))
 
 
 def log_path(plan: Plan, run: int, folder: Path) -> Path:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, FastrmWarning, RunError, StoreError, shown
 from fastrm.experiments.batches import Stopped, make_batches, workers_that_fit, write_log
-from fastrm.experiments.executors import ISOLATIONS, Pool, PoolSettings, await_any, in_threads, open_pool
+from fastrm.experiments.executors import EXECUTORS, Pool, PoolSettings, await_any, in_threads, open_pool
 from fastrm.experiments.experiment import Experiment, check_learner
 from fastrm.experiments.plan import Plan
 from fastrm.progress import Bar, watching
@@ -81,34 +81,19 @@ class Progress:
         return self.seconds * (self.runs - self.computed) / self.computed if self.computed else None
 
 
-@dataclass
 class Computation:
-    """Runs to compute, and what has become of them."""
+    """Runs of a plan to compute, and what has become of them."""
 
-    plan: Plan
-    store: Store
-    progress: Progress
-    report: Callable[[Progress], None]
-    signalled: Callable[[], bool]
-    left: Array
-    """Whether a run is still to be computed."""
-    begun: float = 0.0
+    begun = 0.0
     """When the first workers were ready."""
 
-    @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        todo: Array,
-        store: Store,
-        report: Callable[[Progress], None],
-        signalled: Callable[[], bool],
-    ) -> Self:
-        """Return the computation of some runs of a plan."""
-        left = np.zeros(plan.count, dtype=np.bool_)
-        left[todo] = True
-        progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps)
-        return cls(plan, store, progress, report, signalled, left)
+    def __init__(
+        self, plan: Plan, todo: Array, store: Store, report: Callable[[Progress], None], signalled: Callable[[], bool]
+    ) -> None:
+        self.plan, self.store, self.report, self.signalled = plan, store, report, signalled
+        self.progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps)
+        self.left = np.zeros(plan.count, dtype=np.bool_)  # still to be computed
+        self.left[todo] = True
 
     def begin(self) -> None:
         """Take the time and report, when the first workers are ready."""
@@ -315,8 +300,10 @@ def run(
     check_truth("progress", progress)
     count = usable_cores() if workers is None else workers
     check_whole("workers", count, 1, 10_000)
-    check_choice("isolation", isolation, ISOLATIONS)
-    plan = experiment if isinstance(experiment, Plan) else Plan.of(_named(experiment))
+    check_choice("isolation", isolation, EXECUTORS)
+    if not isinstance(experiment, Experiment | Plan):
+        experiment = Experiment.named(str(experiment))
+    plan = Plan.of(experiment) if isinstance(experiment, Experiment) else experiment
     path = Path(out)
     if not path.parent.is_dir():
         raise StoreError(f"{path}: the folder {path.parent} does not exist; create it first")
@@ -327,11 +314,8 @@ def run(
             if len(todo) and not scheduler:
                 count = workers_that_fit(plan, count)
             for _ in range(MOST_REPAIRS):
-                compute(
-                    isolation,
-                    PoolSettings(plan, count, scheduler or ""),
-                    Computation.of(plan, todo, store, _watched(report, bar), signalled),
-                )
+                computation = Computation(plan, todo, store, _watched(report, bar), signalled)
+                compute(isolation, PoolSettings(plan, count, scheduler or ""), computation)
                 stopping = signalled()
                 todo = store.close(partial=stopping)
                 if stopping:
@@ -427,10 +411,6 @@ def _check_path(name: str, value: object) -> None:
     except ConfigError as problem:
         quoted, reason = str(value) if isinstance(value, Path) else value, str(problem).rpartition("; ")[2]
         raise ConfigError(f"{name}={shown(quoted)}: must be the name of a file; {reason}") from None
-
-
-def _named(experiment: str | Path | Experiment) -> Experiment:
-    return experiment if isinstance(experiment, Experiment) else Experiment.named(str(experiment))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Where batches are computed: threads over GIL-free kernels, processes, or a Dask cluster.
 
-One row of `EXECUTORS` is one kind to compute batches. Each opens a `Pool`, which takes batches and gives futures.
+A function for each opens a `Pool`, which takes batches and gives futures.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from fastrm.results import Frame
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+AnyExecutor = TypeVar("AnyExecutor", bound=Executor)
 
 CONNECT = "10s"
 SLOTS_SECONDS = 5.0
@@ -75,9 +76,15 @@ def in_threads(
     """Yield what a function makes of each item, in their order; one thread per core unless `workers` says otherwise."""
     if workers is not None:
         check_whole("workers", workers, 1, 10_000)
-    executor = ThreadPoolExecutor(usable_cores() if workers is None else workers, thread_name_prefix="fastrm")
-    try:
+    with _closed(ThreadPoolExecutor(workers or usable_cores(), thread_name_prefix="fastrm")) as executor:
         yield from executor.map(function, items)
+
+
+@contextmanager
+def _closed(executor: AnyExecutor) -> Iterator[AnyExecutor]:
+    """Close an executor at the end, without what has not begun."""
+    try:
+        yield executor
     finally:
         executor.shutdown(cancel_futures=True)
 
@@ -87,12 +94,11 @@ def threads(settings: PoolSettings) -> Iterator[Pool]:
     """Open threads of this process."""
     stopped, room = threading.Event(), room_for(settings.workers)
     computed: list[int] = []
-    executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="fastrm")
 
     def submit(plan: str, runs: list[int]) -> Future[tuple[Frame, float]]:
         return executor.submit(work, plan, runs, stopped.is_set, room, computed.append)
 
-    with _closing(executor):
+    with _closed(ThreadPoolExecutor(settings.workers, thread_name_prefix="fastrm")) as executor:
         yield Pool(submit, lambda: 2 * settings.workers, stopped.set, computed=lambda: sum(computed))
 
 
@@ -116,7 +122,7 @@ def processes(settings: PoolSettings) -> Iterator[Pool]:
         for process in list((getattr(executor, "_processes", None) or {}).values()):
             process.terminate()
 
-    with _closing(executor):
+    with _closed(executor):
         computed = counter.get_obj()  # read without its lock, which a killed process may hold
         yield Pool(
             submit, lambda: 2 * settings.workers, stop, losses=(BrokenExecutor,), computed=lambda: computed.value
@@ -174,31 +180,13 @@ def _quiet(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
-class ExecutorKind(NamedTuple):
-    """A way to compute batches."""
-
-    name: str
-    open: Callable[[PoolSettings], AbstractContextManager[Pool]]
-    has_address: bool
-    """Whether it is reached at the address of a scheduler, else it is on this machine."""
-
-
-EXECUTORS = (
-    ExecutorKind("thread", threads, has_address=False),
-    ExecutorKind("process", processes, has_address=False),
-    ExecutorKind("dask", dask, has_address=True),
-)
-ISOLATIONS = tuple(kind.name for kind in EXECUTORS if not kind.has_address)
+EXECUTORS = {"thread": threads, "process": processes}
+"""Where batches are computed on this machine, by what workers are."""
 
 
 def open_pool(isolation: str, settings: PoolSettings) -> AbstractContextManager[Pool]:
     """Open the pool of workers that computes batches: at the scheduler's address if there is one, else here."""
-    kind = next(
-        kind
-        for kind in EXECUTORS
-        if kind.has_address == bool(settings.scheduler) and (kind.has_address or kind.name == isolation)
-    )
-    return kind.open(settings)
+    return (dask if settings.scheduler else EXECUTORS[isolation])(settings)
 
 
 def await_any(futures: set[Any]) -> set[Any]:
@@ -233,14 +221,6 @@ def _work_on_cluster(learners: CustomLearners, plan: str, runs: list[int]) -> tu
     worker = get_worker()
     room = room_for(worker.state.nthreads, worker.memory_manager.memory_limit)
     return _work_elsewhere(learners, plan, runs, room)
-
-
-@contextmanager
-def _closing(executor: Executor) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
 
 
 _counter: Any = None

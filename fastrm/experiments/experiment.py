@@ -7,7 +7,6 @@ the last one changes fastest.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,7 +17,6 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_number, check_truth, check_whole, is_plain
 from fastrm.config import FigureConfig, LearnerConfig, Profile
 from fastrm.errors import ConfigError, FastrmError, did_you_mean, printable, shown
@@ -295,23 +293,11 @@ def check_is_read(sweep: Sweep, methods: Sequence[Method], optimism: float | Non
             raise ConfigError(f"{name}: none of the methods ({labels}) reads it, so that its values make no difference")
 
 
-def as_table(learner: LearnerConfig, sweep: Sweep) -> dict[str, Any]:
-    """Return all settings as one table, those with several values as tuples."""
-    return stored_learner(learner) | dict(sweep)
-
-
 def stored_learner(learner: LearnerConfig, swept: Collection[str] = ()) -> dict[str, Any]:
     """Return settings as files hold them: newer ones only where they are not the default."""
     usual = LearnerConfig()
     newer = {name for name in ("features",) if name not in swept and getattr(learner, name) == getattr(usual, name)}
     return {name: value for name, value in asdict(learner).items() if name not in newer}
-
-
-def variants_of(learner: LearnerConfig, sweep: Sweep) -> tuple[LearnerConfig, ...]:
-    """Return the settings of every combination of values; just the learner's where nothing is swept."""
-    names = [name for name, _ in sweep]
-    crossed = itertools.product(*(values for _, values in sweep))
-    return tuple(replace(learner, **dict(zip(names, values, strict=True))) for values in crossed)
 
 
 def column_of(values: Sequence[Any]) -> list[Any]:
@@ -323,15 +309,6 @@ def column_of(values: Sequence[Any]) -> list[Any]:
     if any(isinstance(value, str | bool) for value in values):
         return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     return [float(value) for value in values]
-
-
-def stored_column(sweep: Sweep, name: str, variants: Array) -> Array:
-    """Return the coordinate of runs of some variants for a swept setting, text as bytes."""
-    axis = [setting for setting, _ in sweep].index(name)
-    which = np.unravel_index(variants, [len(values) for _, values in sweep])[axis]
-    column = column_of(sweep[axis][1])
-    stored: Array = np.array([value.encode() if isinstance(value, str) else value for value in column])[which]
-    return stored
 
 
 def check_start(start: object) -> None:
@@ -475,7 +452,7 @@ class Experiment:
         if self.optimism is not None:
             check_number("optimism", self.optimism, -1e6, 1e6)
         learner, sweep = read_learner(self.learner)
-        object.__setattr__(self, "learner", as_table(learner, sweep) if sweep else learner)
+        object.__setattr__(self, "learner", stored_learner(learner) | dict(sweep) if sweep else learner)
         if not isinstance(self.terminal_rewards, Mapping):
             raise ConfigError(
                 f"terminal_rewards={shown(self.terminal_rewards)}: must be a table such as {{numeric = 100}}"

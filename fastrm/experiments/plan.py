@@ -40,9 +40,7 @@ from fastrm.experiments.experiment import (
     critical_factor,
     read_learner,
     read_warm_starts,
-    stored_column,
     stored_learner,
-    variants_of,
 )
 from fastrm.learners import registry
 from fastrm.machines import KINDS, Kind, RewardMachine, task as build_task
@@ -471,7 +469,8 @@ class Plan:
     @cached_property
     def variants(self) -> tuple[LearnerConfig, ...]:
         """The settings of every combination of the values of swept settings."""
-        return variants_of(self.learner, self.sweep)
+        crossed = itertools.product(*(values for _, values in self.sweep))
+        return tuple(replace(self.learner, **dict(zip(self.swept, values, strict=True))) for values in crossed)
 
     @cached_property
     def has_means(self) -> bool:
@@ -522,16 +521,15 @@ class Plan:
 
     def coordinate(self, name: str, runs: Array) -> Array:
         """Return one coordinate of runs, text as bytes."""
-        places = self.place(runs)
+        places, values = self.place(runs), self.values(name)
         if name == "seed":
             return places[4].astype(np.int32)
         if name in self.swept:
-            return stored_column(self.sweep, name, places[3])
-        which = places[0 if name in ("setup", "grid") else 1 if name == "task" else 2]
-        values = self.values(name)
-        if name == "shaping":
-            return np.array(values, dtype=np.int8)[which]
-        column: Array = np.array([value.encode() for value in values], dtype=np.bytes_)[which]
+            which = np.unravel_index(places[3], [len(values) for _, values in self.sweep])[self.swept.index(name)]
+        else:
+            which = places[0 if name in ("setup", "grid") else 1 if name == "task" else 2]
+        kind = np.int8 if name == "shaping" else None
+        column: Array = np.array([v.encode() if isinstance(v, str) else v for v in values], dtype=kind)[which]
         return column
 
     def attributes(self) -> dict[str, str]:
