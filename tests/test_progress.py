@@ -1,6 +1,8 @@
 """The bar: what it says, that its time counts down, and that nobody sees it where nobody looks."""
 
 import io
+import os
+import signal
 import sys
 from concurrent.futures import wait
 
@@ -9,7 +11,7 @@ from rich.console import Console
 
 import fastrm
 from fastrm import progress
-from fastrm.experiments import Progress
+from fastrm.experiments import Progress, execution
 from fastrm.progress import Bar, is_watched, watching
 
 from small_problems import of_each_kind
@@ -205,6 +207,18 @@ def test_what_a_report_raises_ends_the_experiment_and_keeps_what_is_saved(tmp_pa
     fastrm.run(experiment(), tmp_path / "y.h5")
     assert not seen or seen[0].before
     assert contents(tmp_path / "x.h5") == contents(tmp_path / "y.h5")
+
+
+def test_a_second_signal_gives_a_terminal_its_cursor_back(monkeypatch):
+    done = []
+    monkeypatch.setattr(os, "isatty", lambda number: number == 2)
+    monkeypatch.setattr(os, "write", lambda *given: done.append(given))
+    monkeypatch.setattr(os, "_exit", lambda code: done.append(code))
+    with execution._signals() as signalled:
+        signal.raise_signal(signal.SIGINT)
+        assert signalled() and not done
+        signal.raise_signal(signal.SIGINT)
+    assert done == [(2, b"\x1b[?25h"), 130]
 
 
 def test_the_bar_of_training_counts_steps_of_all_seeds(bars, monkeypatch):

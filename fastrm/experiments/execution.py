@@ -423,6 +423,8 @@ def _signals() -> Iterator[Callable[[], bool]]:
 
     def handle(number: int, _: Any) -> None:
         if seen:
+            if os.isatty(2):
+                os.write(2, b"\x1b[?25h")  # show the cursor, which a bar hides
             os._exit(KILLED)
         seen.append(number)
 
