@@ -76,20 +76,21 @@ def read_plan(text: str) -> dict[str, Any]:
         raise ConfigError("not JSON") from None
     if not isinstance(table, dict):
         raise ConfigError("no table of settings")
-    for name, check in _ENTRIES.items():
-        if name not in table:
-            raise ConfigError(f"lacks {name}")
-        check(name, table[name])
+    if missing := [name for name in (*_SHAPES, *_RANGES, "metric") if name not in table]:
+        raise ConfigError(f"lacks {missing[0]}")
+    for name, (fits, what) in (_SHAPES | _MAY_BE).items():
+        if name in table and not fits(table[name]):
+            value = "" if what.startswith("a list") else f"={table[name]!r:.60}"
+            raise ConfigError(f"{name}{value}: must be {what}")
+    for name, (low, high) in _RANGES.items():
+        check_whole(name, table[name], low, high)
+    check_choice("metric", table["metric"], METRICS)
     check_number("slip", table.get("slip", 0.0), 0, 1)
     if table.get("optimism") is not None:
         check_number("optimism", table["optimism"], -1e6, 1e6)
     check_start(table.get("start"))
     check_truth("greedy_ticks", table.get("greedy_ticks", False))
-    _check_sweep(table)
-    _check_warm_start(table)
-    _check_not_given(table)
-    _check_machines(table)
-    _check_count(table)
+    _check_parts(table)
     return table
 
 
@@ -109,107 +110,63 @@ def _is_name(value: object) -> bool:
     return isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
 
 
-def _is_grid(item: object) -> bool:
-    return isinstance(item, list) and len(item) == 3 and all(map(_is_name, item))
-
-
-def _is_task(item: object) -> bool:
-    if not (isinstance(item, list) and len(item) == 2 and _is_name(item[0]) and isinstance(item[1], dict)):
-        return False
-    return all(isinstance(texts, list) and texts and all(map(_is_rotation, texts)) for texts in item[1].values())
-
-
-def _is_rotation(texts: object) -> bool:
-    """Whether this is the machines of a map, played in rotation."""
-    return isinstance(texts, list) and bool(texts) and all(map(_is_name, texts))
-
-
-def _is_swept(item: object) -> bool:
-    return isinstance(item, list) and len(item) == 2 and isinstance(item[1], list) and bool(item[1])
-
-
 def _is_method(label: object) -> bool:
     return _is_name(label) and bool(Method.read(str(label)).algo)
 
 
-def _list_of(fits: Callable[[object], bool], what: str) -> Callable[[str, object], None]:
-    """Return a check of lists that are not empty."""
-
-    def check(name: str, value: object) -> None:
-        if not isinstance(value, list) or not value or not all(map(fits, value)):
-            raise ConfigError(f"{name}: must be a list of {what}")
-
-    return check
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
 
 
-def _check_table(name: str, value: object) -> None:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{name}={value!r:.60}: must be a table")
+def _list_of(fits: Callable[[Any], bool], least: int = 1) -> Callable[[object], bool]:
+    """Return the test of a list whose items all fit, of which there are at least `least`."""
+    return lambda value: isinstance(value, list) and len(value) >= least and all(map(fits, value))
 
 
-def _check_word(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise ConfigError(f"{name}={value!r:.60}: must be a word")
+def _row_of(*fits: Callable[[Any], bool]) -> Callable[[object], bool]:
+    """Return the test of a list with an item for each of some tests."""
+    return lambda row: (
+        isinstance(row, list) and len(row) == len(fits) and all(fit(row[k]) for k, fit in enumerate(fits))
+    )
 
 
-def _whole(low: int, high: int) -> Callable[[str, object], None]:
-    return lambda name, value: check_whole(name, value, low, high)
+def _are_machines(by_kind: object) -> bool:
+    """Return whether these are machines by kind: for every map, or once for all, a list that is played in rotation."""
+    return isinstance(by_kind, dict) and all(map(_list_of(_list_of(_is_name)), by_kind.values()))
 
 
-_ENTRIES: dict[str, Callable[[str, object], None]] = {
-    "experiment": _check_table,
-    "grids": _list_of(_is_grid, "maps, each with setup, name and text"),
-    "tasks": _list_of(_is_task, "tasks, each with a name and machines by kind"),
-    "methods": _list_of(_is_method, "methods"),
-    "seeds": _whole(1, 10**6),
-    "steps": _whole(1, 2**53),
-    "profile": _check_word,
-    "metric": lambda name, value: check_choice(name, value, METRICS),
-    "learner": _check_table,
-    "root_seed": _whole(0, 2**64 - 1),
+_SHAPES: dict[str, tuple[Callable[[object], bool], str]] = {
+    "experiment": (_is_table, "a table"),
+    "grids": (_list_of(_row_of(_is_name, _is_name, _is_name)), "a list of maps, each with setup, name and text"),
+    "tasks": (_list_of(_row_of(_is_name, _are_machines)), "a list of tasks, each with a name and machines by kind"),
+    "methods": (_list_of(_is_method), "a list of methods"),
+    "profile": (lambda value: isinstance(value, str), "a word"),
+    "learner": (_is_table, "a table"),
 }
-"""What every plan has, and how it is checked."""
+_RANGES = {"seeds": (1, 10**6), "steps": (1, 2**53), "root_seed": (0, 2**64 - 1)}
+"""What every plan has: what its entries look like, and the range of its numbers."""
+_MAY_BE: dict[str, tuple[Callable[[object], bool], str]] = {
+    "sweep": (_list_of(_row_of(_is_name, _list_of(lambda _: True)), 0), "a list of settings, each with its values"),
+    "warm_start": (_list_of(_row_of(_is_name, _is_name), 0), "a list of pairs of methods"),
+}
+"""What a plan may have."""
 
 
-def _check_machines(table: dict[str, Any]) -> None:
-    """Raise ConfigError unless every method has machines, once for all maps or for each of them."""
-    kinds = [Method.read(label).kind or "" for label in table["methods"]]
+def _check_parts(table: dict[str, Any]) -> None:
+    """Raise ConfigError unless the parts of a plan fit each other; what they name is checked where it is read."""
+    sweep = table.get("sweep", [])
+    swept, kinds = [name for name, _ in sweep], [Method.read(label).kind or "" for label in table["methods"]]
+    if swept != [name for name in SETTINGS if name in swept]:
+        raise ConfigError("sweep: must name settings of the learners, each once and in their order")
+    names, replaceable = table.get("not_given", []), [x for x in LearnerConfig().not_given if x not in swept]
+    if not isinstance(names, list) or not all(name in replaceable for name in names):
+        raise ConfigError(f"not_given: must be a list of settings, of {', '.join(replaceable)}")
     for name, machines in table["tasks"]:
         for kind in [""] if "" in machines else kinds:
             if len(machines.get(kind, ())) not in (1, len(table["grids"])):
                 raise ConfigError(f"tasks: {name!r:.60} lacks machines of kind {kind!r}")
-
-
-def _check_sweep(table: dict[str, Any]) -> None:
-    """Raise ConfigError unless these are pairs of a setting and its values, which are checked where they are read."""
-    sweep = table.get("sweep", [])
-    if not isinstance(sweep, list) or not all(map(_is_swept, sweep)):
-        raise ConfigError("sweep: must be a list of settings, each with its values")
-    names = [name for name, _ in sweep]
-    if names != [name for name in SETTINGS if name in names]:
-        raise ConfigError("sweep: must name settings of the learners, each once and in their order")
-
-
-def _check_warm_start(table: dict[str, Any]) -> None:
-    """Raise ConfigError unless these are pairs of words; what they name is checked where they are read."""
-    pairs = table.get("warm_start", [])
-    if not isinstance(pairs, list) or not all(
-        isinstance(p, list) and len(p) == 2 and all(map(_is_name, p)) for p in pairs
-    ):
-        raise ConfigError("warm_start: must be a list of pairs of methods")
-
-
-def _check_not_given(table: dict[str, Any]) -> None:
-    """Raise ConfigError unless the settings that were not given are among those that a problem may replace."""
-    swept = [name for name, _ in table.get("sweep", [])]
-    names, replaceable = table.get("not_given", []), [x for x in LearnerConfig().not_given if x not in swept]
-    if not isinstance(names, list) or not all(name in replaceable for name in names):
-        raise ConfigError(f"not_given: must be a list of settings, of {', '.join(replaceable)}")
-
-
-def _check_count(table: dict[str, Any]) -> None:
     count = math.prod(len(table[name]) for name in ("grids", "tasks", "methods")) * table["seeds"]
-    count *= math.prod(len(values) for _, values in table.get("sweep", []))
+    count *= math.prod(len(values) for _, values in sweep)
     if count > MOST_RUNS:
         raise ConfigError(f"speaks of {count} runs; at most {MOST_RUNS} can be read")
 
