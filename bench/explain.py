@@ -6,7 +6,6 @@ import argparse
 import shlex
 from pathlib import Path
 
-from fastrm.checks import check_choice
 from fastrm.learners import registry
 
 from .console import check_page_name, write_page
@@ -27,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_page_name(arguments.out)
     problem = compile_problem(arguments)
     if arguments.learn:
-        check_choice("--learn", arguments.learn, registry.names(problem.kind))
+        registry.check_name("--learn", arguments.learn, problem.kind)
         check_acts_by_state(arguments.learn)
     run = train_learner(problem, arguments) if arguments.learn else None
     write_page(arguments.out, explain_page(problem, run, gamma=arguments.gamma, command=_command(arguments)))

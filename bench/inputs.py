@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, cast
 
-from fastrm.checks import check_choice
 from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
@@ -123,7 +122,7 @@ def train_learner(problem: Problem, arguments: argparse.Namespace) -> Run:
     """Train the learner that was chosen."""
     from fastrm.learners import train
 
-    check_choice("--learn", arguments.learn, registry.names(problem.kind))
+    registry.check_name("--learn", arguments.learn, problem.kind)
     given = {name: getattr(arguments, name) for name in LEARNING if getattr(arguments, name) is not None}
     return train(
         problem, arguments.learn, steps=arguments.steps, seed=arguments.learner_seed, shaping=arguments.shaping,

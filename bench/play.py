@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastrm.checks import check_choice
 from fastrm.learners import registry
 from fastrm.problems import Problem, check_tabular, slide
 
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     problem = compile_problem(arguments)
     if arguments.learn:
-        check_choice("--learn", arguments.learn, registry.names())
+        registry.check_name("--learn", arguments.learn)
         check_acts_by_state(arguments.learn)
         check_tabular(problem)  # elsewhere a learned move needs more than a cell and a state
     trained = train_learner(problem, arguments) if arguments.learn else None

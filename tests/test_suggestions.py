@@ -186,6 +186,14 @@ def test_commands_suggest_commands_and_flags(capsys):
         assert f"(did you mean {better}?)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["check", "explain", "play"])
+def test_commands_suggest_no_learner_of_agendas_for_other_tasks(command, capsys, tmp_path):
+    out = ["--out", str(tmp_path / "x.html")] if command == "explain" else []
+    assert main([command, "1a1b", "a-b", "--size", "7", "--learn", "couple", *out]) == 2
+    said = capsys.readouterr().err
+    assert "--learn='couple': must be one of qrm, " in said and "did you mean" not in said
+
+
 def test_methods_alone_may_be_asked_for():
     with pytest.raises(FastrmError, match=r"did you mean crm-bool\?"):
         Method.parse("crm-bol")

@@ -132,10 +132,14 @@ def names(kind: str = "tabular") -> tuple[str, ...]:
     return LINEAR if kind == "water" else AGENDAS
 
 
+def check_name(where: str, name: str, kind: str = "tabular") -> None:
+    """Raise ConfigError unless a kind of problem has such a learner; those of agendas alone are not suggested."""
+    check_choice(where, name, names(kind), refused=AGENDAS if kind == "tabular" else ())
+
+
 def find(name: str, kind: str = "tabular") -> Learner:
     """Return the learner that a name means on a kind of problem, `Problem.kind`."""
-    where = "algo" if kind == "tabular" else f"algo on {PLACES[kind]}"
-    check_choice(where, name, names(kind), refused=AGENDAS if kind == "tabular" else ())
+    check_name("algo" if kind == "tabular" else f"algo on {PLACES[kind]}", name, kind)
     if kind == "water":
         found: Learner = importlib.import_module("fastrm.learners.linear").LEARNERS[name]
         return found
