@@ -78,7 +78,7 @@ def play(
             episode, total = problem.episode(start=problem.draw_start(random)), 0.0
         elif (key in keys or (key == "g" and trained)) and not is_over:
             action = keys[key] if key in keys or trained is None else trained.act(episode)
-            episode.step(int(slide(problem, np.array(action), random)))
+            episode.step(int(slide(problem, episode.place[0], np.array(action), random)))
             total += episode.reward
 
 

@@ -32,10 +32,13 @@ class Tables(NamedTuple):
     its value is 0 for ever, so a bootstrap from it adds nothing. Columns up to the next multiple of `BLOCK` are
     padding. Events are the classes of moves that no guard and no reward can tell apart. The first n_quiet of them
     change no machine state. The moves of a cell take up `room`, the number of actions rounded up to a multiple of 4.
+
+    A move is an action, n_m = n_a, unless the world gives every action n_k outcomes by chance: then n_m = n_a n_k, the
+    k-th outcome of action a is move a n_k + k, and `moves` has room for n_k outcomes of every action.
     """
 
-    next_s:    np.ndarray  # uint32  [n_s, n_a]      where action a leads from cell s
-    event:     np.ndarray  # uint32  [n_s, n_a]      the event of that move
+    next_s:    np.ndarray  # uint32  [n_s, n_m]      where move m leads from cell s
+    event:     np.ndarray  # uint32  [n_s, n_m]      the event of that move
     moves:     np.ndarray  # uint64  [n_s * room]    both in one word: room s' in the lower half, the event in the upper
     delta:     np.ndarray  # uint32  [n_e, n_cols]   the column an event leads to from a column
     outcome:   np.ndarray  # uint8   [n_e, n_cols]   LIVE, SUCCESS or FAILURE
@@ -47,6 +50,8 @@ class Tables(NamedTuple):
     starts:    np.ndarray  # uint32  [n_starts]      the start cells, of which every episode begins in one
     n_u:       int         #                         machine states, terminals not counted
     n_quiet:   int         #                         events that change no machine state
+    chance:    np.ndarray | None = None  # float64 [n_s, n_a, n_k]  probability of every outcome of an action; None, a
+                           #                         separate type, where an action is one move
 
 
 class Rule(NamedTuple):
@@ -71,6 +76,8 @@ class Setting(NamedTuple):
     rule:    Rule              #                        how to learn
     slip:    np.uint64 | None  #                        a move slips when the upper half of a draw is below this;
                                #                        None, a separate type, where nothing slips
+    chance:  np.ndarray | None # uint64  [n_s * room, n_k]  an action has its first outcome whose number here is above
+                               #                        32 random bits; None where `Tables.chance` is
     far:     bool | None       #                        fetch ahead what the next step may need? None where the tables
                                #                        of a run lie in the cache
     actions: tuple | None      #                        how many actions there are, as `rows` says; None for four

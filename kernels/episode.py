@@ -20,7 +20,7 @@ _0 = np.uint64(0)
 
 @part
 def step(tables, s, u, a):
-    """Return the cell and the machine state that action a leads to, and the event of the move: the rule of the world.
+    """Return the cell and the machine state that move a leads to, and the event of the move: the rule of the world.
 
     Learners, for whom every load counts, read `packed_move` instead, and the machine only where an event changes it.
     """
@@ -29,12 +29,12 @@ def step(tables, s, u, a):
 
 
 @part
-def packed_move(moves, site, a):
-    """Return where the moves of the cell that action a leads to begin, and the event of that move.
+def packed_move(moves, place):
+    """Return the site of the cell that the move at a place leads to, and the event of that move.
 
-    `site` is where the moves of the cell begin, its number times the number of actions.
+    The site of a cell is its number times the room for actions; `policy.slide` finds the place of a move.
     """
-    move = moves[site + a]
+    move = moves[place]
     return move & LOW, move >> HALF
 
 

@@ -57,19 +57,36 @@ def choose(ties, number, explore_below, actions):
 
 
 @part
-def slide(slip, a, rng0, rng1, actions):
-    """Return where a move that may slip really goes, and the new state of the generator.
+def outcome(chance, row, number):
+    """Return the place of the outcome of an action: the first whose number in its row of `chance` exceeds 32 bits.
 
-    The upper half of one more draw decides whether it goes sideways, as the next or the previous action in the circle
-    of all would, the lower half to which side, the next first.
-    Where nothing slips `slip` is None, a separate type: that kernel is compiled without any of this.
+    The upper half of a draw says how far to count, to half of the way, the lower half from which end. So an action
+    whose outcomes are the next action, itself and the previous one goes where `slip` takes it.
     """
+    way, k, n_k = number >> HALF >> _1, _0, np.uint64(chance.shape[1])
+    bits = way if number & LOW < _HALFWAY else LOW - way
+    for i in range(n_k - _1):
+        k += np.uint64(bits >= chance[row, np.uint64(i)])
+    return row * n_k + k
+
+
+@part
+def slide(slip, chance, site, a, rng0, rng1, actions):
+    """Return the place in `moves` of what action a turns into at a site, and the new state of the generator.
+
+    With `slip` the upper half of one more draw decides whether it goes sideways, as the next or the previous action in
+    the circle of all would, the lower half to which side, the next first. With `chance` a draw decides the `outcome`.
+    Where neither is, both are None, a separate type: that kernel is compiled without any of this.
+    """
+    if chance is not None:
+        number, rng0, rng1 = draw(rng0, rng1)
+        return outcome(chance, site + a, number), rng0, rng1
     if slip is None:
-        return a, rng0, rng1
+        return site + a, rng0, rng1
     number, rng0, rng1 = draw(rng0, rng1)
     n_a = count(actions)
     turn = _1 if number & LOW < _HALFWAY else n_a - _1
-    return ((a + turn) % n_a if number >> HALF < slip else a), rng0, rng1
+    return site + ((a + turn) % n_a if number >> HALF < slip else a), rng0, rng1
 
 
 @part

@@ -99,11 +99,15 @@ class World:
     def holds(self, name, before, after):
         return after in self.objects(name)
 
+    def outcomes(self, cell, action):
+        """Return the cells that an action may lead to, each with its probability; slips aside."""
+        return [(1.0, self.move(cell, action))]
+
     def reachable(self):
         seen, todo = set(self.starts), list(self.starts)
         while todo:
             cell = todo.pop()
-            for there in (self.move(cell, a) for a in range(self.n_actions)):
+            for there in (there for a in range(self.n_actions) for _, there in self.outcomes(cell, a)):
                 if there not in seen:
                     seen.add(there)
                     todo.append(there)
@@ -158,12 +162,33 @@ class World:
 class TableWorld(World):
     """A world as tables: where action a leads from cell s, and what holds after that move."""
 
-    def __init__(self, next_s, labels, starts):
+    def __init__(self, next_s, labels, starts, probability=None):
         self.next_s, self.labels, self.starts, self.start = next_s, labels, starts, starts[0]
         self.n_actions, self.metric, self.known = len(next_s[0]), "geodesic", {}
+        self.probability = probability
 
     def move(self, cell, action):
         return self.next_s[cell][action]
+
+    def outcomes(self, cell, action):
+        """Return the cells that an action may lead to, each with its probability; not those that never happen."""
+        if self.probability is None:
+            return super().outcomes(cell, action)
+        return [(p, s) for p, s in zip(self.probability[cell][action], self.next_s[cell][action], strict=True) if p > 0]
+
+    def fall(self, cell, action, draw):
+        """Return the first outcome whose cumulative probability, as floor(p 2^32), exceeds 32 bits of a draw.
+
+        They are 31 bits of its upper half, counted from the end where its lower half is large.
+        """
+        bits, total = draw >> 33, 0.0
+        if draw & 0xFFFFFFFF >= 2**31:
+            bits = 2**32 - 1 - bits
+        for p, s in self.outcomes(cell, action)[:-1]:
+            total += p
+            if bits < math.floor(total * 2**32):
+                return s
+        return self.outcomes(cell, action)[-1][1]
 
     def objects(self, name):
         return [cell for cell, names in enumerate(self.labels) if name in names]
@@ -172,7 +197,7 @@ class TableWorld(World):
         """Count the steps along the moves; as many as there are cells where no way leads."""
         seen, steps = {here}, 0
         while there not in seen:
-            more = seen | {self.move(cell, a) for cell in seen for a in range(self.n_actions)}
+            more = seen | {s for cell in seen for a in range(self.n_actions) for _, s in self.outcomes(cell, a)}
             if more == seen:
                 return len(self.next_s)
             seen, steps = more, steps + 1
@@ -218,7 +243,7 @@ class Machine:
         moves = {}
         for cell in cells:
             for state in self.states:
-                after = [self.world.move(cell, a) for a in range(self.world.n_actions)]
+                after = [there for a in range(self.world.n_actions) for _, there in self.world.outcomes(cell, a)]
                 moves[cell, state] = [
                     (there, *self.work_out_step(state, cell, there, rewards=False)) for there in after
                 ]
@@ -339,9 +364,11 @@ def ceiling(machine, epsilon, slip, limit):
         for cell, state in value:
             worth = []
             for action in range(n):
-                after = world.move(cell, action)
-                state_next, _, outcome = machine.step(state, cell, after)
-                worth.append({"success": 1 / t, "failure": 0.0}[outcome] if outcome else value[after, state_next])
+                worth.append(0.0)
+                for share, after in world.outcomes(cell, action):
+                    state_next, _, outcome = machine.step(state, cell, after)
+                    ahead = {"success": 1 / t, "failure": 0.0}[outcome] if outcome else value[after, state_next]
+                    worth[-1] += share * ahead
             chosen = max(
                 (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % n] + slip / 2 * worth[(a - 1) % n] for a in range(n)
             )
@@ -359,9 +386,10 @@ def total(machine, policy, epsilon, slip, limit):
         for cell, state in value:
             worth = []
             for action in range(n):
-                after = world.move(cell, action)
-                state_next, reward, outcome = machine.step(state, cell, after)
-                worth.append(reward if outcome else reward + value[after, state_next])
+                worth.append(0.0)
+                for share, after in world.outcomes(cell, action):
+                    state_next, reward, outcome = machine.step(state, cell, after)
+                    worth[-1] += share * (reward if outcome else reward + value[after, state_next])
             a = policy[cell, state]
             chosen = (1 - slip) * worth[a] + slip / 2 * worth[(a + 1) % n] + slip / 2 * worth[(a - 1) % n]
             earlier[cell, state] = epsilon * sum(worth) / n + (1 - epsilon) * chosen
@@ -435,7 +463,7 @@ class Learner:
             for name, rate in self.schedules.items():
                 setattr(self, name, rate(self.steps))
         a = self.act()
-        s_next = self.world.move(self.s, self.slide(a))
+        s_next = self.go(self.s, a)
         u_next, reward, learned, outcome = self.experience(self.machine, self.u, a, s_next)
         self.t += 1
         at_limit = self.t == self.limit
@@ -450,6 +478,12 @@ class Learner:
             self.end_episode(outcome)
         if self.steps % self.tick == 0:
             self.log()
+
+    def go(self, s, a):
+        """Return where an action leads from a cell, by chance where the world says so."""
+        if isinstance(self.world, TableWorld) and self.world.probability is not None:
+            return self.world.fall(s, a, next(self.draws))
+        return self.world.move(s, self.slide(a))
 
     def slide(self, a):
         """Return the direction in which a move goes: now and then to the right or the left of where it should."""
@@ -648,7 +682,7 @@ class Dyna(QRM):
             self.made.append((self.s, self.u, a))
         for _ in range(self.planning):
             s, u, b = self.made[((next(self.draws) & 0xFFFFFFFF) * len(self.made)) >> 32]
-            after, machine = self.world.move(s, self.slide(b)), self.machines[u[0]]
+            after, machine = self.go(s, b), self.machines[u[0]]
             v, reward, ends = machine.step(u, s, after)
             paid = machine.shaped(u, v, ends, reward, self.gamma) if self.shaping else reward
             self.learn(s, u, b, paid if ends else paid + self.gamma * self.best(after, v))

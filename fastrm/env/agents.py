@@ -155,7 +155,10 @@ class TabularAgents(Agents):
 
     def move(self, actions: Array, random: np.random.Generator) -> tuple[Array, Array, Array]:
         """Move every agent; with `slip` sideways now and then."""
-        self._chosen, self._before = slide(self.problem, actions.copy(), random), self.state[:, 0].copy()
+        self._chosen, self._before = (
+            slide(self.problem, self.state[:, 0], actions.copy(), random),
+            self.state[:, 0].copy(),
+        )
         begins, results = self.over != 0, self.results()
         first_u, first_s = self.next_first_u(begins), np.zeros(self.count, dtype=np.int64)
         first_s[begins] = self._draw_starts(None, int(begins.sum()), random)
@@ -167,7 +170,8 @@ class TabularAgents(Agents):
 
     def step(self, action: int, random: np.random.Generator) -> tuple[float, bool, bool]:
         """Move the only agent."""
-        chosen, (s, u) = int(slide(self.problem, np.array(action), random)), self.state[0].tolist()
+        s, u = self.state[0].tolist()
+        chosen = int(slide(self.problem, s, np.array(action), random))
         taken, steps = self.problem.step(s, u, chosen), self._steps[0] + 1
         self._chosen[0], self._before[0], self.event[0], self._steps[0] = chosen, s, taken.event, steps
         self.state[0] = taken.s, taken.u

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastrm.arrays import Array, aligned_full
+from fastrm.arrays import Array, aligned_full, read_only
 from fastrm.checks import check_known, check_truth, check_whole
 from fastrm.config import LearnerConfig, Profile, log_ticks
 from fastrm.dispatch import add_row, by_kind
@@ -211,7 +211,7 @@ def fit_values(problem: Problem, learner: Learner, run: Run, wanted: Values | No
 @add_row(fit_values, CellProblem)
 def fit_table(problem: CellProblem, learner: Learner, run: Run, wanted: Values | None = None) -> Values:
     """Return the values of a run with the columns in the order of a problem's states."""
-    cells, actions = problem.tables.next_s.shape
+    cells, actions = len(problem.tables.next_s), problem.n_actions
     if run.q.ndim != 3:
         raise ConfigError(f"warm_start: q: must be an array by cell, column and action, not of {run.q.ndim} dimensions")
     if (run.q.shape[0], run.q.shape[2]) != (cells, actions):
@@ -286,12 +286,24 @@ def begin_table_setting(
         reward=learned_rewards(problem, config.gamma, shaping),
         rule=rule_at(problem.profile, config, 0),
         slip=threshold(problem.slip) if problem.slip else None,
+        chance=lay_out_chance(problem),
         far=None,
         actions=None if n == N_ACTIONS else (np.uint64(n),) * (problem.room // N_ACTIONS),
         several=True if tables.starts.size > 1 else None,
     )
     values = learner.begin(problem, setting.reward, config, 0)[0]
-    return setting._replace(far=True) if bytes_per_row(values) > CACHED_BYTES else setting
+    is_far = setting.chance is None and bytes_per_row(values) > CACHED_BYTES
+    return setting._replace(far=True) if is_far else setting
+
+
+def lay_out_chance(problem: CellProblem) -> Array | None:
+    """Return the thresholds of outcomes, a row for every action that the tables of kernels have room for."""
+    if problem.thresholds is None:
+        return None
+    n_s, n_a, n_k = problem.thresholds.shape
+    rows = np.zeros((n_s, problem.room, n_k), dtype=np.uint64)
+    rows[:, :n_a] = problem.thresholds
+    return read_only(rows.reshape(-1, n_k))
 
 
 @add_row(begin_state, CellProblem)
@@ -313,7 +325,7 @@ def roll_out_tables(problem: CellProblem, learner: Learner, config: LearnerConfi
     for u in tables.first_u:
         lengths: list[int] = []
         for s in tables.starts:
-            length, outcome = learner.follow(problem, values, int(s), int(u), path)
+            length, outcome = learner.follow(problem.likely, values, int(s), int(u), path)
             if not lengths:
                 last = length if outcome == SUCCESS else min(length, config.episode_limit)
                 cells = problem.terrain.cells_of(path[: last + 1])

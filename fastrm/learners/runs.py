@@ -260,8 +260,8 @@ class Run:
     ) -> Evaluation:
         """Play episodes by the greedy policy, each at most as long as the episodes it learned from.
 
-        Where nothing is left to chance (no slip, `epsilon` 0) one episode from every start tells all, and the answer is
-        exact.
+        Where nothing is left to chance (certain moves, `epsilon` 0) one episode from every start tells all, and the
+        answer is exact.
 
         Parameters
         ----------
@@ -295,7 +295,7 @@ class Run:
         check_whole("episodes", episodes, 1, 10**7)
         check_number("epsilon", epsilon, 0, 1)
         check_whole("seed", seed, 0, 2**64 - 1)
-        is_exact, random = epsilon == 0 and not problem.slip, np.random.default_rng(seed)
+        is_exact, random = epsilon == 0 and problem.is_certain, np.random.default_rng(seed)
         starts = problem.start_numbers if start is None else [problem.number_of_any(start)]
         is_exact = is_exact and starts is not None
         if not is_exact:
@@ -365,10 +365,10 @@ class Run:
         random: np.random.Generator | None,
         actions: list[int] | None = None,
     ) -> list[Moment]:
-        """Play an episode, by default from the (first) start; without `random` no move slips. `actions` is extended."""
+        """Play an episode, by default from the (first) start; without `random` nothing is left to chance. `actions` is extended."""
         problem, actor, memory = self._its_problem(), self._actor, dict[str, Any]()
         check_whole("task", task, 0, len(problem.machines) - 1)
-        here = problem.episode(task, start)
+        here = (problem if random else problem.likely).episode(task, start)
         moments = [Moment(here.cell, here.place[-1], "", 0.0)]
         while not here.terminated and here.steps < self.config.episode_limit:
             action = _last_best(actor(here.place, memory))
@@ -376,7 +376,7 @@ class Run:
                 action = int(random.integers(problem.n_actions))
             if actions is not None:
                 actions.append(action)
-            here.step(action if random is None else int(slide(problem, np.array(action), random)))
+            here.step(action if random is None else int(slide(problem, here.place[0], np.array(action), random)))
             paid = moments[-1].paid + here.reward
             moments.append(Moment(here.cell, here.place[-1], here.label, paid, here.success, here.end))
         return moments

@@ -196,7 +196,7 @@ def visits(problem: TabularProblem, q: Array, epsilon: float = 0.1, episode_limi
         allowed = best[s, u] | (random.random(n) < epsilon)[:, None]
         shuffled = 1.0 + random.random((n, problem.n_actions))  # ties are broken at random
         actions = np.argmax(allowed * shuffled, axis=1)
-        actions = slide(problem, actions, random)
+        actions = slide(problem, s, actions, random)
         if len(tables.starts) > 1:
             start = random.choice(tables.starts, n).astype(np.int64)
         environments.step(tables, episode_limit, actions, state, start, first, t, over, reward, ends, cut, event)

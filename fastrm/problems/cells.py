@@ -165,6 +165,22 @@ class CellProblem(Problem):
     """The discount in the rewards of the tables; it matters where there are potentials."""
 
     @property
+    def is_certain(self) -> bool:
+        """Whether every action leads to one cell."""
+        return not self.slip and self.tables.chance is None
+
+    @cached_property
+    def thresholds(self) -> Array | None:
+        """uint64 [n_s, n_a, n_k]: cumulative probabilities of outcomes times 2^32; None where none are given."""
+        chance = self.tables.chance
+        if chance is None:
+            return None
+        above = np.floor(np.cumsum(chance, axis=2) * 2.0**32).astype(np.uint64)
+        is_last = np.cumsum(chance[..., ::-1] > 0, axis=2)[..., ::-1] <= 1
+        above[is_last] = 2**32  # the last that can happen takes the rest
+        return above
+
+    @property
     @abstractmethod
     def columns(self) -> int:
         """How many parts a path may have, each of which visits a cell at most once."""
@@ -195,6 +211,7 @@ class CellProblem(Problem):
             *self.sizes,
             *([("starts", len(self.starts))] if several else []),
             *([("slip", f"{self.slip:g}")] if self.slip else []),
+            *([] if self.tables.chance is None else [("outcomes of an action", f"up to {self.terrain.outcomes}")]),
         ]
 
     @property
@@ -232,7 +249,7 @@ class CellProblem(Problem):
     @property
     def room(self) -> int:
         """How many actions the tables of kernels have room for: a multiple of four."""
-        return int(self.tables.moves.size // len(self.tables.next_s))
+        return int(-(-self.n_actions // N_ACTIONS) * N_ACTIONS)
 
     @property
     def starts(self) -> tuple[Cell, ...]:

@@ -98,7 +98,8 @@ class Events(EventTable):
         label = (
             f", onto {' and '.join(onto)}" if onto else f", onto a cell without {' or '.join(holds)}" if holds else ""
         )
-        return f"the move {terrain.actions[a]} from {here} {way}{label}{', where ' + ', '.join(facts) if facts else ''}"
+        move = f"the move {terrain.actions[a // terrain.outcomes]} from {here} {way}"
+        return f"{move}{label}{', where ' + ', '.join(facts) if facts else ''}"
 
 
 def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "after", "move"] = "") -> Events:

@@ -47,6 +47,16 @@ class Problem(ABC):
     is_quickly_solved: ClassVar[bool] = False
     """Whether exact answers about it exist and take about a second, so that thousands can be asked for."""
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether every action leads to one cell."""
+        return not self.slip
+
+    @property
+    def likely(self) -> Problem:
+        """The problem in which every action has its likeliest outcome; itself where actions have one outcome."""
+        return self
+
     @cached_property
     def states(self) -> tuple[tuple[int, str], ...]:
         """Machine and name of every machine state that is listed."""

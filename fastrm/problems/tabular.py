@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastrm.arrays import Array, aligned_full, freeze
+from fastrm.arrays import Array, aligned_full, freeze, read_only
 from fastrm.checks import check_number
 from fastrm.config import Profile
 from fastrm.errors import ConfigError, MachineError, printable, shown
@@ -61,7 +61,7 @@ from fastrm.worlds import Cell, GridMap, TableWorld
 
 def every_action(tables: Tables) -> Array:
     """Mark all actions of every pair, a bit each, [n_s, n_u]."""
-    n_s, n_a = tables.next_s.shape
+    n_s, n_a = (tables.next_s if tables.chance is None else tables.chance).shape[:2]
     return np.full((n_s, tables.n_u), 2**n_a - 1, dtype=MASK)
 
 
@@ -303,8 +303,23 @@ class TabularProblem(CellProblem):
             f"{list_states(states)}"
         )
 
+    @cached_property
+    def likely(self) -> TabularProblem:
+        """The problem in which every action has its likeliest outcome; itself where actions have one outcome."""
+        chance, tables = self.tables.chance, self.tables
+        if chance is None:
+            return self
+        likeliest = np.arange(self.n_actions) * chance.shape[2] + chance.argmax(axis=2)  # the first of several
+        next_s, event = (np.take_along_axis(table, likeliest, axis=1) for table in (tables.next_s, tables.event))
+        moves = _pack_moves(next_s, event, 1)
+        certain = tables._replace(next_s=read_only(next_s), event=read_only(event), moves=read_only(moves), chance=None)
+        return replace(self, tables=certain, potential=None)  # its rewards have it already
+
     def step(self, s: int, u: int, a: int) -> Step:
-        """Make move `a` from cell number `s` in state column `u`, by the rule of the world in plain Python."""
+        """Make move `a` from cell number `s` in state column `u`, by the rule of the world in plain Python.
+
+        A move is an action, or in a world by chance the outcome of one that `slide` draws.
+        """
         tables = self.tables
         e = int(tables.event[s, a])
         outcome = int(tables.outcome[e, u])
@@ -421,7 +436,7 @@ def retrace(
     Where several actions lead to a cell and mean different things, `actions` says which were taken; without them
     `find_actions` tells some that fit.
     """
-    check_tabular(problem)
+    problem = check_tabular(problem) if actions is None else check_tabular(problem).likely
     paid, episode = 0.0, TabularEpisode(problem, machine, problem.number_of(path[0]))
     yield Moment(path[0], episode.u, "", 0.0)
     for action in find_actions(problem, path, machine) if actions is None else actions:
@@ -466,8 +481,13 @@ def find_actions(problem: TabularProblem, path: Sequence[Cell], machine: int = 0
     return chosen[::-1]
 
 
-def slide(problem: Problem, actions: Array, random: np.random.Generator) -> Array:
-    """Return where moves really go: each sideways with the problem's probability of slipping."""
+def slide(problem: Problem, cells: Array | int, actions: Array, random: np.random.Generator) -> Array:
+    """Return the moves that actions in some cells turn into: one by chance, or sideways where the problem slips."""
+    if isinstance(problem, CellProblem) and problem.thresholds is not None:
+        above = problem.thresholds[cells, actions]
+        drawn = random.integers(2**32, size=actions.shape, dtype=np.uint64)
+        outcomes: Array = actions * above.shape[-1] + (drawn[..., None] >= above[..., :-1]).sum(axis=-1)
+        return outcomes
     if not problem.slip:
         return actions
     turns = np.where(random.random(actions.shape) < 0.5, 1, problem.n_actions - 1)
@@ -489,6 +509,8 @@ def compile_tables(
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
     terrain = survey(grid, metric, start)
+    if slip and terrain.chance is not None:
+        raise ConfigError(f"slip={slip:g}: {terrain.source} gives the probabilities of its moves; leave slip out")
     check_features(machines, terrain)
     wanted, guided = leaves_read(machines), any(m.potential for m in machines)
     to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
@@ -525,7 +547,7 @@ def assemble(
     tables = Tables(
         next_s=np.ascontiguousarray(terrain.next_s),
         event=event,
-        moves=_pack_moves(terrain.next_s, event),
+        moves=_pack_moves(terrain.next_s, event, terrain.outcomes),
         delta=whole.delta[order],
         outcome=whole.outcome[order],
         reward=np.take(whole.reward, order, axis=0, out=aligned_full(whole.reward.shape)),
@@ -536,6 +558,7 @@ def assemble(
         starts=np.ascontiguousarray(terrain.starts),
         n_u=n_u,
         n_quiet=int(whole.quiet.sum()),
+        chance=terrain.chance,
     )
     freeze((*tables, ending))
     problem = TabularProblem(terrain, machines, profile, tables, ending, tables.reward, events.example[order])
@@ -552,10 +575,10 @@ def assemble(
     return problem
 
 
-def _pack_moves(next_s: Array, event: Array) -> Array:
+def _pack_moves(next_s: Array, event: Array, outcomes: int) -> Array:
     """Return where moves lead and their events in one word each, with room for a multiple of four actions in a cell."""
-    n_s, n_a = next_s.shape
-    room = (n_a + N_ACTIONS - 1) // N_ACTIONS * N_ACTIONS
-    moves = np.zeros((n_s, room), dtype=np.uint64)
-    moves[:, :n_a] = event.astype(np.uint64) << np.uint64(32) | next_s * np.uint64(room)
+    n_s, n_m = next_s.shape
+    room = (n_m // outcomes + N_ACTIONS - 1) // N_ACTIONS * N_ACTIONS
+    moves = np.zeros((n_s, room * outcomes), dtype=np.uint64)
+    moves[:, :n_m] = event.astype(np.uint64) << np.uint64(32) | next_s * np.uint64(room)
     return moves.reshape(-1)

@@ -52,9 +52,12 @@ class Terrain(ABC):
     cells: Array
     """int32 [n_s, 2]: row and column of every cell; [n_s, 1], its number, in worlds without a layout."""
     next_s: Array
-    """uint32 [n_s, n_a]: where an action leads."""
+    """uint32 [n_s, n_a]: where an action, or move, leads."""
     starts: Array
     """uint32 [n_starts]: numbers of the start cells."""
+    chance: Array | None = None
+    """float64 [n_s, n_a, n_k]: how likely every outcome of an action is; then it is a move of its own, a n_k + k, and
+    n_m = n_a n_k moves take the place of n_a."""
 
     @property
     def source(self) -> str:
@@ -95,6 +98,11 @@ class Terrain(ABC):
     @abstractmethod
     def closer_any(self, name: str) -> Array:
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many moves an action may turn out to be."""
+        return 1 if self.chance is None else self.chance.shape[2]
 
     def why_walled_in(self) -> str:
         """Return that the start leads nowhere; empty where it leads somewhere."""
@@ -264,7 +272,8 @@ class TableTerrain(Terrain):
         """
         cells = np.arange(world.n_cells)[:, None] if world.layout is None else np.array(world.layout.floor)
         starts = world.starts if start is None else _starts(world, start)
-        return cls(world, "geodesic", cells.astype(np.int32), world.next_s, starts)
+        moves = world.next_s.reshape(world.n_cells, -1)
+        return cls(world, "geodesic", cells.astype(np.int32), moves, starts, world.probability)
 
     @property
     def table(self) -> TableWorld:
@@ -295,13 +304,16 @@ class TableTerrain(Terrain):
 
     def holds(self, name: str) -> Array:
         """Mark the cells or moves with a label, none for a name that is no label."""
-        marks = self.table.marks
-        return marks[name] if name in marks else np.zeros(len(self.cells), dtype=np.bool_)
+        marks = self.table.marks.get(name, np.zeros(len(self.cells), dtype=np.bool_))
+        if marks.ndim == 2:
+            return np.repeat(marks, self.outcomes, axis=1)
+        return marks if marks.ndim == 1 else marks.reshape(self.next_s.shape)
 
     def labels(self, s: int, a: int) -> tuple[str, ...]:
         """Return what holds after a move."""
-        there, marks = self.next_s[s, a], self.table.marks
-        return tuple(name for name, held in marks.items() if (held[there] if held.ndim == 1 else held[s, a]))
+        there, k = self.next_s[s, a], a // self.outcomes
+        places = {1: there, 2: (s, k), 3: (s, k, a % self.outcomes)}
+        return tuple(name for name, held in self.table.marks.items() if held[places[held.ndim]])
 
     def offers(self, name: str) -> str:
         """Return what there is instead of a label."""

@@ -2,6 +2,7 @@
 
 A grid is one such table, with four actions. A `TableWorld` may have 2 to 16, any number of propositions at once, and
 its own features. Cells are numbered from 0; nothing else is known of them unless a map is given as their layout.
+An action leads to one cell, or to one of several *outcomes* by chance.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
 """Words of machines, which cannot name anything in a world."""
 MOST_CELLS = 10_000_000
+MOST_OUTCOMES = 16
 MOST_SHOWN = 8
 """Labels that `repr` names one by one."""
 
@@ -40,12 +42,13 @@ class TableWorld:
 
     Parameters
     ----------
-    next_s : array of int, [cells, actions]
-        Where every action leads from every cell; 2 to 16 actions.
+    next_s : array of int, [cells, actions] or [cells, actions, outcomes]
+        Where every action leads from every cell; 2 to 16 actions. With `probability` up to 16 outcomes of each.
     labels : sequence or mapping
-        The propositions that hold after a move: a set of names per cell, for moves *into* it, or a list of sets per
-        cell, one per action, for moves *out of* it. A mapping names only cells, or pairs of cell and action, where
-        something holds. Names are words such as ``gold``, but no words of machines such as ``when``.
+        The propositions that hold after a move: a set of names per cell, for moves *into* it, whatever led there, or a
+        list of sets per cell, one per action, for moves *out of* it. A mapping names only cells, or pairs of cell and
+        action (all outcomes of it), or triples of cell, action and outcome, where something holds. Names are words such
+        as ``gold``, but no words of machines such as ``when``.
     start : int, sequence of int, or "anywhere"
         Where episodes begin; of several cells every episode begins in one, each as likely as the others.
         ``"anywhere"`` means every cell.
@@ -54,6 +57,9 @@ class TableWorld:
         one, ``d(x)`` counts the steps to the nearest cell, or move, where proposition x holds.
     names : sequence of str, optional
         Names of the actions, for messages.
+    probability : array of float, [cells, actions, outcomes], optional
+        How likely every outcome of an action is; each row sums to 1. An outcome of probability 0 never happens, so rows
+        with fewer outcomes are filled up with those.
     layout : GridMap, optional
         A map whose floor cells, in reading order, are the cells of the world; pictures need one.
     source : str
@@ -75,6 +81,15 @@ class TableWorld:
     >>> text = "start u\nsuccess done\nu -> done when gold reward 1\nu -> u otherwise reward 0"
     >>> fastrm.compile(ring, fastrm.RewardMachine.parse(text)).shortest
     (2,)
+
+    On ice every move fails, and leaves one where one is, in one of five cases.
+
+    >>> moves = [[[(s + 1) % 5, s], [(s - 1) % 5, s]] for s in range(5)]
+    >>> ice = TableWorld(moves, {3: "gold"}, probability=[[[0.8, 0.2]] * 2] * 5)
+    >>> ice
+    <TableWorld <table>: 5 cells, 2 actions, 2 outcomes, gold>
+    >>> fastrm.solve(fastrm.compile(ice, fastrm.RewardMachine.parse(text))).expected_length()
+    2.5
     """
 
     def __init__(
@@ -85,12 +100,14 @@ class TableWorld:
         features: Mapping[str, Sequence[int]] | None = None,
         names: Sequence[str] | None = None,
         *,
+        probability: Any = None,
         layout: GridMap | None = None,
         source: str = "<table>",
     ) -> None:
         self.source = source
-        self.next_s = self._read_moves(next_s)
-        self.n_cells, self.n_actions = self.next_s.shape
+        self.next_s = self._read_moves(next_s, 2 if probability is None else 3)
+        self.n_cells, self.n_actions = self.next_s.shape[:2]
+        self.probability = None if probability is None else self._read_probability(probability)
         self.marks = self._read_labels(labels)
         self.starts = self.read_starts(start)
         if not isinstance(features or {}, Mapping):
@@ -109,35 +126,64 @@ class TableWorld:
     def _fault(self, message: str) -> MapError:
         return MapError(f"{self.source}: {message}")
 
-    def _read_moves(self, next_s: Any) -> Array:
+    def _read_moves(self, next_s: Any, dimensions: int) -> Array:
+        each = "cell and action" if dimensions == 2 else "cell, action and outcome"
         try:
             given = np.asarray(next_s)
         except ValueError:
-            raise self._fault("next_s: rows differ in length; give a number per cell and action") from None
-        if given.ndim == 2 and given.dtype.kind in "Of":
-            for s, a in np.ndindex(given.shape):
-                there = given.item(s, a)
+            raise self._fault(f"next_s: rows differ in length; give a number per {each}") from None
+        if given.ndim == dimensions and given.dtype.kind in "Of":
+            for s, a, *k in np.ndindex(given.shape):
+                there = given.item(s, a, *k)
                 if not isinstance(there, int | np.integer) and not (isinstance(there, float) and there.is_integer()):
                     raise self._fault(
                         f"next_s: action {a} leads from cell {s} to {shown(there)}: must be a whole number; a move "
                         "that is not possible leads to the cell itself"
                     )
-        if given.ndim != 2 or given.dtype.kind not in "iu" or not len(given):
-            raise self._fault("next_s: must be whole numbers, [cells, actions]")
+        if given.ndim != dimensions or given.dtype.kind not in "iu" or not given.size:
+            cure = "; outcomes need probability=..." if (given.ndim, dimensions) == (3, 2) else ""
+            shape = "[cells, actions]" if dimensions == 2 else "[cells, actions, outcomes], with a probability of each"
+            raise self._fault(f"next_s: must be whole numbers, {shape}{cure}")
         if not 2 <= given.shape[1] <= MOST_ACTIONS or len(given) > MOST_CELLS:
             raise self._fault(
                 f"next_s: {given.shape[0]} cells and {given.shape[1]} actions; up to {MOST_CELLS} cells and 2 to "
                 f"{MOST_ACTIONS} actions are possible"
             )
+        if dimensions == 3 and given.shape[2] > MOST_OUTCOMES:
+            raise self._fault(f"next_s: {given.shape[2]} outcomes; an action may have up to {MOST_OUTCOMES}")
         holes = np.argwhere((given < 0) | (given >= len(given)))
         if holes.size:
-            s, a = holes[0].tolist()
+            s, a, *k = holes[0].tolist()
             raise self._fault(
-                f"next_s: action {a} leads from cell {s} to {given[s, a]}, and cells are 0 to {len(given) - 1}; a move "
-                "that is not possible leads to the cell itself"
+                f"next_s: action {a} leads from cell {s} to {given[s, a, *k]}, and cells are 0 to {len(given) - 1}; a "
+                "move that is not possible leads to the cell itself"
             )
         table = given.astype(np.uint32)
         table.flags.writeable = False
+        return table
+
+    def _read_probability(self, probability: Any) -> Array:
+        """Return the probabilities; what never happens leads in `next_s` where the last that can happen leads."""
+        try:
+            given = np.asarray(probability)
+        except ValueError:
+            given = np.zeros(0)
+        if given.shape != self.next_s.shape or given.dtype.kind not in "iuf":
+            raise self._fault(f"probability: must be numbers, as many as in next_s, {list(self.next_s.shape)}")
+        table = given.astype(np.float64)
+        for what, is_bad in (
+            ("has no number from 0 to 1", ~((table >= 0) & (table <= 1)).all(axis=2)),
+            ("does not sum to 1", np.abs(table.sum(axis=2) - 1) > 1e-9),
+        ):
+            if is_bad.any():
+                s, a = np.argwhere(is_bad)[0].tolist()
+                row = ", ".join(f"{p:g}" for p in table[s, a])
+                raise self._fault(
+                    f"probability: action {a} in cell {s} {what}: {row}; give each outcome its share of 1"
+                )
+        self.next_s = np.take_along_axis(self.next_s, _possible(table), axis=2)
+        for array in (table, self.next_s):
+            array.flags.writeable = False
         return table
 
     def _read_labels(self, labels: Labels) -> dict[str, Array]:
@@ -154,16 +200,19 @@ class TableWorld:
                 f"labels: {shown(one)} is a cell and {shown(two)} a cell with an action; name cells everywhere, or "
                 "pairs of cell and action everywhere"
             )
-        bounds = self.next_s.shape if by_move else (self.n_cells,)
+        by_outcome = by_move and self.next_s.ndim == 3 and all(len(key) == 3 for key in labels)
+        bounds = self.next_s.shape[: 3 if by_outcome else 2] if by_move else (self.n_cells,)
         marks: dict[str, Array] = {}
         for key, named in labels.items():
             place = key if isinstance(key, tuple) else (key,)
             if len(place) != len(bounds) or not all(_is_below(k, n) for k, n in zip(place, bounds, strict=True)):
-                wanted = "a pair of cell and action" if by_move else "a cell"
+                wanted = ("a cell", "a pair of cell and action", "cell, action and outcome")[len(bounds) - 1]
                 raise self._fault(f"labels: {shown(key)}: must be {wanted}, below {' and '.join(map(str, bounds))}")
             for name in named if isinstance(named, Collection) and not isinstance(named, str) else [named]:
                 self._check_name("labels", name, f" at {shown(key)}", "gold")
                 marks.setdefault(name, np.zeros(bounds, dtype=np.bool_))[place] = True
+        if by_outcome and self.probability is not None:  # what never happens has the labels of what can
+            marks = {name: np.take_along_axis(held, _possible(self.probability), 2) for name, held in marks.items()}
         return dict(sorted(marks.items()))
 
     def _as_table(self, labels: Sequence[Any]) -> dict[Any, Any]:
@@ -237,7 +286,8 @@ class TableWorld:
     def __repr__(self) -> str:
         names, more = list(self.marks)[:MOST_SHOWN], len(self.marks) - MOST_SHOWN
         labels = ", ".join(names + [f"{more} labels more"] * (more > 0)) or "no labels"
-        return f"<TableWorld {self.source}: {self.n_cells} cells, {self.n_actions} actions, {labels}>"
+        outcomes = "" if self.probability is None else f"{self.next_s.shape[2]} outcomes, "
+        return f"<TableWorld {self.source}: {self.n_cells} cells, {self.n_actions} actions, {outcomes}{labels}>"
 
     def __eq__(self, other: object) -> bool:
         """Worlds are equal if their tables are, wherever they came from."""
@@ -253,6 +303,7 @@ class TableWorld:
         places = {name: np.argwhere(marks).tolist() for name, marks in self.marks.items()}
         table = {
             "next_s": self.next_s.tolist(),
+            **({} if self.probability is None else {"probability": self.probability.tolist()}),
             "labels": {name: [p if len(p) > 1 else p[0] for p in found] for name, found in places.items()},
             "start": self.starts.tolist(),
             "features": {name: column.tolist() for name, column in sorted(self.features.items())},
@@ -272,7 +323,7 @@ class TableWorld:
         if not isinstance(table, dict) or "next_s" not in table or not isinstance(table.get("labels", {}), dict):
             raise fault
         for name in table:
-            check_known(name, ("next_s", "labels", "start", "features", "names", "layout"), given=table)
+            check_known(name, ("next_s", "probability", "labels", "start", "features", "names", "layout"), given=table)
         labels: dict[Any, list[str]] = {}
         for name, places in table.pop("labels", {}).items():
             for place in places if isinstance(places, list) else [places]:
@@ -301,6 +352,17 @@ class TableWorld:
     def load(cls, path: str | Path) -> TableWorld:
         """Read a world that `save` wrote; nothing in the file is executed."""
         return cls.from_json(read_text(path, MapError), printable(str(path)))
+
+
+def _possible(probability: Array) -> Array:
+    """Return the number of every outcome, or where it never happens that of the last outcome that can.
+
+    >>> _possible(np.array([[[0.5, 0.0, 0.5, 0.0]]]))
+    array([[[0, 2, 2, 2]]])
+    """
+    n_k, can = probability.shape[2], probability > 0
+    last = n_k - 1 - np.argmax(can[..., ::-1], axis=2)
+    return np.where(can, np.arange(n_k), last[..., None])
 
 
 def _is_below(value: object, bound: int) -> bool:

@@ -7,13 +7,30 @@ from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.kernels.episode import step
 
 
+@part
+def action_of(chance, move):
+    """Return the action that a move is an outcome of: itself where `Tables.chance` is None."""
+    if chance is None:
+        return move
+    return move // chance.shape[2]
+
+
+@part
+def n_actions(chance, n_moves):
+    """Return how many actions there are, given `Tables.chance` and the number of moves."""
+    if chance is None:
+        return n_moves
+    return chance.shape[1]
+
+
 @jit
 def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
     """Overwrite `distance` int32 [n_s, n_cols] with the fewest marked actions from every pair to a success.
 
     `mask` uint16 [n_s, n_u] marks the actions that may be taken, a bit each. With `any_end` failures count as ends too.
     FAR where there is no way. Breadth-first search backwards from the ends; `first` int64 [n_s + 1], `moves_into` int64
-    [n_s * n_a] and `queue` int64 [n_s * n_u] are scratch: which moves, as s * n_a + a, lead into each cell.
+    [n_s * n_a] and `queue` int64 [n_s * n_u] are scratch: which moves, as s * n_a + a, lead into each cell. Where
+    actions have several outcomes, the fewest steps that can be.
     """
     (n_s, n_a), n_u, n_moves = tables.next_s.shape, tables.n_u, tables.next_s.size
     distance[:, :] = FAR
@@ -32,7 +49,7 @@ def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
             e = tables.event[s, a]
             for u in range(0 if e < tables.n_quiet else n_u):  # quiet events end nothing
                 is_end = tables.outcome[e, u] == SUCCESS or (any_end and tables.outcome[e, u] != LIVE)
-                if is_end and mask[s, u] >> a & 1 and distance[s, u] == FAR:
+                if is_end and mask[s, u] >> action_of(tables.chance, a) & 1 and distance[s, u] == FAR:
                     distance[s, u] = 1
                     queue[tail] = s * n_u + u
                     tail += 1
@@ -46,7 +63,8 @@ def steps_to_go(tables, mask, any_end, distance, first, moves_into, queue):
             e = tables.event[s, a]
             quiet = e < tables.n_quiet  # only u_next itself leads to u_next
             for u in range(u_next if quiet else 0, u_next + 1 if quiet else n_u):
-                if tables.delta[e, u] == u_next and mask[s, u] >> a & 1 and distance[s, u] == FAR:
+                is_marked = mask[s, u] >> action_of(tables.chance, a) & 1
+                if tables.delta[e, u] == u_next and is_marked and distance[s, u] == FAR:
                     distance[s, u] = distance[s_next, u_next] + 1
                     queue[tail] = s * n_u + u
                     tail += 1
@@ -70,7 +88,7 @@ def reach(tables, mask, u, seen, queue):
         head += 1
         for a in range(tables.next_s.shape[1]):
             s_next, v_next, e = step(tables, s, v, a)
-            if mask[s, v] >> a & 1 and tables.outcome[e, v] == LIVE:
+            if mask[s, v] >> action_of(tables.chance, a) & 1 and tables.outcome[e, v] == LIVE:
                 x = np.int64(s_next) * n_u + v_next
                 if not seen[x]:
                     seen[x] = 1
@@ -96,7 +114,7 @@ def direct_actions(tables, distance, any_end, mask):
             mask[s, u] = 0
             for a in range(tables.next_s.shape[1]):
                 if is_direct(tables, distance, any_end, s, u, a):
-                    mask[s, u] |= 1 << a
+                    mask[s, u] |= 1 << action_of(tables.chance, a)
 
 
 @jit

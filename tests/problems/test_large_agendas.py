@@ -17,10 +17,10 @@ REFUSAL = (
 )
 TRUE = {
     "actions", "agenda", "at", "borrow", "columns", "defaults", "describe", "draw_start", "facts", "gamma", "grid",
-    "is_quickly_solved", "kind", "known_shortest", "layout", "longest_episode", "machines", "n_actions", "names",
-    "nbytes", "number_of", "number_of_any", "place_of",
-    "profile", "refusal", "room", "shortest", "sizes", "slip", "source", "stages", "start",
-    "start_cells", "start_numbers", "starts", "terrain", "tour", "done_at", "episode",
+    "is_certain", "is_quickly_solved", "kind", "known_shortest", "layout", "likely", "longest_episode", "machines",
+    "n_actions", "names", "nbytes", "number_of", "number_of_any", "place_of", "profile", "refusal", "room", "shortest",
+    "sizes", "slip", "source", "stages", "start", "start_cells", "start_numbers", "starts", "terrain", "thresholds",
+    "tour", "done_at", "episode",
 }  # fmt: skip
 WITHOUT_STATES = {"states", "tables"}
 """What is listed by machine state, of which there are none."""
