@@ -87,7 +87,7 @@ class TabularSolution(Solution):
     @cached_property
     def pairs(self) -> tuple[tuple[tuple[int, int], ...], int | None, bool]:
         """The (cell number, state column) pairs of the optimal path, where it repeats, and whether it succeeds."""
-        return follow(self.problem, self.policy, (self.problem.start, self.first_u))
+        return follow(self.problem.likely, self.policy, (self.problem.start, self.first_u))
 
     def from_start(self, cell: Cell) -> TabularSolution:
         """Return what it says of one of several starts; values and policy are the same."""
@@ -95,18 +95,21 @@ class TabularSolution(Solution):
 
     @property
     def path(self) -> tuple[Cell, ...]:
-        """Cells of the optimal path from the (first) start if nothing slips, cut where it begins to repeat."""
+        """Cells of the optimal path from the (first) start if nothing slips, cut where it begins to repeat.
+
+        In a world by chance every action has its likeliest outcome there.
+        """
         return self.problem.terrain.cells_of([s for s, _ in self.pairs[0]])
 
     @cached_property
     def length(self) -> float | None:
-        """Steps in which the optimal policy completes the task if nothing slips, None if it never does.
+        """Steps in which the optimal policy completes the task, as in `path`; None if it never does.
 
         The mean over starts where there are several, None if it never does from one of them.
         """
         if self.tables.starts.size == 1:
             return len(self.pairs[0]) - 1 if self.pairs[2] else None
-        steps = distances(self.tables, action_mask(self.policy))[self.tables.starts, self.first_u]
+        steps = distances(self.problem.likely.tables, action_mask(self.policy))[self.tables.starts, self.first_u]
         return mean_length(steps.tolist()) if steps.max() < FAR else None
 
     @property
@@ -198,7 +201,7 @@ class TabularSolution(Solution):
     ) -> tuple[float, float, int, float, float]:
         """Push the distribution over pairs forward in time; see `arrival.arrival`."""
         check_number("epsilon", epsilon, 0, 1)
-        is_certain = epsilon == self.problem.slip == 0  # then a loop never ends, and is left out
+        is_certain = epsilon == 0 and self.problem.is_certain  # then a loop never ends, and is left out
         to_end = distances(self.tables, action_mask(self.policy) if is_certain else None, any_end=True)
         mass, gained = (np.zeros((2, to_end.size)) for _ in range(2))
         busy = np.zeros((2, -(-to_end.size // arrival.STRETCH)), dtype=np.uint8)
@@ -246,9 +249,11 @@ def solve_rewards(
     Where it is given, rewards are the problem's own or take their place. `near` is a solution to begin with.
     """
     tables, gamma, n_u = problem.tables, float(gamma), problem.tables.n_u
-    if problem.slip:
+    if not problem.is_certain:
         value, error, mask = expected_values(tables, reward, gamma, problem.slip)
-        unsettled = "where moves slip, values are known up to their error; every action within it counts as optimal"
+        unsettled = (
+            "where moves are not certain, values are known up to their error; every action within it counts as optimal"
+        )
         return TabularSolution(problem, machine, gamma, reward, value[:, :n_u].copy(), error[:, :n_u].copy(), mask,
                         highest_action(mask), unsettled if (mask & (mask - 1)).any() else None)  # fmt: skip
     begin = None
@@ -333,11 +338,11 @@ def _best(problem: TabularProblem, machine: int, gamma: float) -> TabularSolutio
 def solve_task(problem: TabularProblem, gamma: float, machine: int = 0) -> TabularSolution:
     """Like `solve_rewards`, unchecked, for the task itself: success pays 1 and nothing else pays.
 
-    Where no move slips the answer is known: a pair D steps from success is worth gamma^(D - 1), and an action is
+    Where moves are certain the answer is known: a pair D steps from success is worth gamma^(D - 1), and an action is
     optimal if and only if it begins a shortest path; where nothing succeeds, every action is. See `settle_by_steps`.
     """
     tables, gamma = problem.tables, float(gamma)
-    if problem.slip or gamma == 1.0:
+    if not problem.is_certain or gamma == 1.0:
         return solve_rewards(problem, task_reward(tables), gamma, machine)
     distance = problem.steps_to_go[:, : tables.n_u]
     hopeful, mask = distance < FAR, direct_actions(tables, problem.steps_to_go)

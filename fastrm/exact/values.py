@@ -1,4 +1,4 @@
-"""Optimal values with a proven bound on their error, on certain moves and where moves slip.
+"""Optimal values with a proven bound on their error, on certain moves and where moves slip or are left to chance.
 
 Where moves are certain, values are found by alternating sweeps of value iteration and then policy iteration; a
 deterministic policy is evaluated in closed form, its loops as geometric series. Two bounds enclose the optimum: the
@@ -6,7 +6,7 @@ policy's value minus its rounding, and the value plus the largest discounted sum
 collect. Both are relative to the size of the values along the way, so they hold up where gamma^length is far below
 machine precision.
 
-Where moves slip, values are expectations. Sweeps go on until they hardly move; the optimum then lies within v - B and
+Elsewhere values are expectations. Sweeps go on until they hardly move; the optimum then lies within v - B and
 v + B, where B is the largest discounted sum of residuals, rounding included, that play can collect.
 
 Where floating point cannot tell two returns apart they are compared in rationals. Numbers are taken as they are
@@ -83,7 +83,7 @@ def value_and_policy(
 def expected_values(tables: Tables, reward: Array, gamma: float, slip: float) -> tuple[Array, Array, Array]:
     """Return optimal values and bounds on their errors, both [n_s, n_cols], and all actions that may be optimal."""
     if gamma == 1.0:
-        raise ConfigError("gamma=1: expected values with slip need a gamma below 1")
+        raise ConfigError(f"gamma=1: expected values {'with slip' if slip else 'by chance'} need a gamma below 1")
     value, reward = np.zeros((len(tables.next_s), reward.shape[1])), read_only(reward)
     residual, error = np.empty_like(value), np.empty_like(value)
     for count in range(_SLIP_SWEEPS):
@@ -113,7 +113,7 @@ def value_range_of_tables(problem: TabularProblem, gamma: float) -> tuple[float,
     check_gamma(gamma)
     problem = problem.at(gamma)
     tables, n_u = problem.tables, problem.tables.n_u
-    if problem.slip:
+    if not problem.is_certain:
         value = expected_values(tables, problem.plain, gamma, problem.slip)[0]
     else:
         value = value_and_policy(tables, problem.plain, float(gamma))[0]
@@ -136,13 +136,15 @@ def largest_arps(problem: TabularProblem, machine: int, epsilon: float, horizon:
     every = every_action(tables)
     pairs = pairs_within_reach(tables, every, machine)
     pairs = pairs[problem.steps_to_go[:, :n_u].reshape(-1)[pairs] < FAR]
-    links = np.empty((len(pairs), problem.n_actions), dtype=np.int64)
+    links = np.empty((len(pairs), tables.next_s.shape[1]), dtype=np.int64)
     arrival.link(tables, pairs, np.empty(every.size, dtype=np.int64), links)
     scratch = np.empty(len(pairs) + 2), np.empty(len(pairs) + 2)
     limit, rest = min(horizon, LONGEST), 1.0 / (LONGEST + 1)
-    found = float(arrival.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, 0.0, *scratch))
+    chance = None if tables.chance is None else tables.chance[pairs // n_u]
+    play = links, chance, tables.starts.size, float(epsilon), problem.slip, limit
+    found = float(arrival.ceiling(*play, 0.0, *scratch))
     if limit < horizon:
-        above = float(arrival.ceiling(links, tables.starts.size, float(epsilon), problem.slip, limit, rest, *scratch))
+        above = float(arrival.ceiling(*play, rest, *scratch))
         if above - found > 1e-9 * above:
             raise ConfigError(
                 f"horizon={horizon}: episodes that go on after {LONGEST} steps matter, so the ceiling is known to lie "
@@ -186,12 +188,14 @@ def check_request(problem: TabularProblem, gamma: float, machine: int) -> None:
 
 
 def refuse_slip(problem: TabularProblem, what: str) -> None:
-    """Raise ConfigError where moves slip: a question about paths needs certain moves."""
-    if problem.slip:
-        raise ConfigError(
-            f"slip={problem.slip:g}: {what} is about certain paths; compile with slip=0, or ask fastrm.solve for "
-            "expected values"
+    """Raise ConfigError where moves slip or are left to chance: a question about paths needs certain moves."""
+    if not problem.is_certain:
+        why, cure = (
+            (f"slip={problem.slip:g}", "compile with slip=0")
+            if problem.slip
+            else (f"{problem.source}: moves have several outcomes by chance", "take a world without")
         )
+        raise ConfigError(f"{why}: {what} is about certain paths; {cure}, or ask fastrm.solve for expected values")
 
 
 def _iterate_undiscounted(tables: Tables, reward: Array, value: Array, policy: Array) -> None:

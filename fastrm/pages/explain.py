@@ -226,7 +226,7 @@ def explain_data(
         raise ConfigError(f"machine={machine}: the problem has {len(problem.machines)}, counted from 0")
     problem = problem.at(gamma)
     _check_size(problem)
-    verdict = exact.guarantee_tables(problem, gamma, machine) if not problem.slip else None
+    verdict = exact.guarantee_tables(problem, gamma, machine) if problem.is_certain else None
     best = verdict.solution if verdict else exact.solve(problem, gamma, machine)
     here, task, arrays = columns_of(problem, machine), problem.machines[machine], rule_arrays(problem, machine)
     learned = learned_policy(problem, run, machine) if run is not None else None

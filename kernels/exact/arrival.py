@@ -6,7 +6,9 @@ With probability epsilon the action is uniformly random, else the policy's choic
 the episode began. An episode that succeeds at step t is worth 1 / t, any other 0. In (s, u) after t steps an action is
 worth b(a) = 1 / (t + 1) if it succeeds, V_{t+1}(s', u') if the episode goes on, else 0, and
 
-    V_t(s, u) = epsilon / n_a sum_a b(a) + (1 - epsilon) max_a [(1 - slip) b(a) + slip / 2 (b(a - 1) + b(a + 1))].
+    V_t(s, u) = epsilon / n_a sum_a b(a) + (1 - epsilon) max_a [(1 - slip) b(a) + slip / 2 (b(a - 1) + b(a + 1))],
+
+where b(a) is the mean over the outcomes of a if the world gives their probabilities.
 
 At the step limit V is 0; the ceiling is V_0 at the start, the mean over starts where there are several.
 """
@@ -16,14 +18,18 @@ import numpy as np
 from fastrm.kernels._jit import jit, part
 from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.kernels.episode import step
+from fastrm.kernels.exact.search import n_actions
 
 STRETCH = 64  # pairs that are looked at together
 _NEVER = 1e-40  # so far below the last digit of any sum that leaving it out changes none
 
 
 @part
-def share_of(a, chosen, epsilon, slip, n_a):
-    """Return the probability that play moves in direction a, exploring and sliding now and then."""
+def share_of(chance, s, a, chosen, epsilon, slip, n_a):
+    """Return the probability that play makes move a of n_a, exploring and sliding now and then, or by chance."""
+    if chance is not None:
+        action, k = a // chance.shape[2], a % chance.shape[2]
+        return (epsilon / chance.shape[1] + (1.0 - epsilon if action == chosen else 0.0)) * chance[s, action, k]
     turn = a - chosen if a >= chosen else a - chosen + n_a
     straight = 1.0 - slip if turn == 0 else 0.0
     straight += 0.5 * slip if turn == 1 else 0.0
@@ -70,7 +76,7 @@ def arrival(tables, worth, policy, u, epsilon, slip, horizon, tolerance, to_end,
                     continue
                 s, v = x // n_cols, x % n_cols
                 for a in range(tables.next_s.shape[1]):
-                    share = share_of(a, policy[s, v], epsilon, slip, tables.next_s.shape[1])
+                    share = share_of(tables.chance, s, a, policy[s, v], epsilon, slip, tables.next_s.shape[1])
                     if share == 0.0:
                         continue
                     s_next, v_next, e = step(tables, s, v, a)
@@ -112,7 +118,8 @@ def total_reward(tables, worth, policy, u, epsilon, slip, horizon, longest, tole
                 if mass[s, v] == 0.0:
                     continue
                 for a in range(tables.next_s.shape[1]):
-                    arrives = share_of(a, policy[s, v], epsilon, slip, tables.next_s.shape[1]) * mass[s, v]
+                    share = share_of(tables.chance, s, a, policy[s, v], epsilon, slip, tables.next_s.shape[1])
+                    arrives = share * mass[s, v]
                     s_next, v_next, e = step(tables, s, v, a)
                     total += arrives * worth[e, v]
                     if tables.outcome[e, v] == LIVE:
@@ -124,7 +131,7 @@ def total_reward(tables, worth, policy, u, epsilon, slip, horizon, longest, tole
 
 @jit
 def link(tables, pairs, number, links):
-    """Overwrite `links` int64 [n, n_a] with what the actions of n pairs, given as s * n_u + u, lead to.
+    """Overwrite `links` int64 [n, n_m] with what the moves of n pairs, given as s * n_u + u, lead to.
 
     That is another of the pairs, n where nothing can be gained any more, or n + 1 for success. `number` int64
     [n_s * n_u] is scratch.
@@ -143,15 +150,27 @@ def link(tables, pairs, number, links):
                 links[x, a] = n + 1 if tables.outcome[e, u] == SUCCESS else n
 
 
+@part
+def mean_ahead(chance, value, links, x, a):
+    """Return what action a of pair x is worth, slips aside."""
+    if chance is None:
+        return value[links[x, a]]
+    total = 0.0
+    for k in range(chance.shape[2]):
+        total += chance[x, a, k] * value[links[x, a * chance.shape[2] + k]]
+    return total
+
+
 @jit
-def ceiling(links, n_starts, epsilon, slip, limit, beyond, value, value_next):
+def ceiling(links, chance, n_starts, epsilon, slip, limit, beyond, value, value_next):
     """Return the largest expected 1 / T of an episode that ends with success at step T <= limit.
 
-    It begins in one of the first `n_starts` pairs, each as likely as the others. `links` are those of `link`. An
+    It begins in one of the first `n_starts` pairs, each as likely as the others. `links` are those of `link`, `chance`
+    float64 [n, n_a, n_k] or None the probabilities of the outcomes of every pair's actions. An
     episode that goes on after the limit is worth `beyond`, 0 unless a bound is wanted. `value` and `value_next` float64
     [n + 2] are scratch.
     """
-    n, n_a = links.shape
+    n, n_a = links.shape[0], n_actions(chance, links.shape[1])
     value_next[:n] = beyond
     value[n] = value_next[n] = 0.0
     for t in range(limit, 0, -1):
@@ -159,7 +178,7 @@ def ceiling(links, n_starts, epsilon, slip, limit, beyond, value, value_next):
         for x in range(n):
             best, total = 0.0, 0.0
             for a in range(n_a):
-                ahead = value_next[links[x, a]]
+                ahead = mean_ahead(chance, value_next, links, x, a)
                 total += ahead
                 if slip != 0.0:
                     after, before = links[x, a + 1 if a + 1 < n_a else 0], links[x, a - 1 if a > 0 else n_a - 1]
