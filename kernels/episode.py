@@ -29,12 +29,12 @@ def step(tables, s, u, a):
 
 
 @part
-def packed_move(moves, place):
-    """Return the site of the cell that the move at a place leads to, and the event of that move.
+def packed_move(moves, site, a):
+    """Return where the moves of the cell that move a leads to begin, and the event of that move.
 
-    The site of a cell is its number times the room for actions; `policy.slide` finds the place of a move.
+    `site` is where the moves of the cell begin, its number times the number of actions.
     """
-    move = moves[place]
+    move = moves[site + a]
     return move & LOW, move >> HALF
 
 

@@ -58,7 +58,7 @@ def choose(ties, number, explore_below, actions):
 
 @part
 def outcome(chance, row, number):
-    """Return the place of the outcome of an action: the first whose number in its row of `chance` exceeds 32 bits.
+    """Return the place in `moves` of an outcome: the first whose number in a row of `chance` exceeds 32 random bits.
 
     The upper half of a draw says how far to count, to half of the way, the lower half from which end. So an action
     whose outcomes are the next action, itself and the previous one goes where `slip` takes it.
@@ -72,7 +72,7 @@ def outcome(chance, row, number):
 
 @part
 def slide(slip, chance, site, a, rng0, rng1, actions):
-    """Return the place in `moves` of what action a turns into at a site, and the new state of the generator.
+    """Return where in `moves`, counted from a site, the move is that action a turns into, and the new generator.
 
     With `slip` the upper half of one more draw decides whether it goes sideways, as the next or the previous action in
     the circle of all would, the lower half to which side, the next first. With `chance` a draw decides the `outcome`.
@@ -80,13 +80,13 @@ def slide(slip, chance, site, a, rng0, rng1, actions):
     """
     if chance is not None:
         number, rng0, rng1 = draw(rng0, rng1)
-        return outcome(chance, site + a, number), rng0, rng1
+        return outcome(chance, site + a, number) - site, rng0, rng1
     if slip is None:
-        return site + a, rng0, rng1
+        return a, rng0, rng1
     number, rng0, rng1 = draw(rng0, rng1)
     n_a = count(actions)
     turn = _1 if number & LOW < _HALFWAY else n_a - _1
-    return site + ((a + turn) % n_a if number >> HALF < slip else a), rng0, rng1
+    return ((a + turn) % n_a if number >> HALF < slip else a), rng0, rng1
 
 
 @part

@@ -48,8 +48,8 @@ def choose_in(world, q, site, column, n_cols, rng0, rng1):
 @part
 def move(world, moves, q, site, a, n_cols, rng0, rng1):
     """Take action a, which may slip; return its row in `q`, the new site, the event, and the generator."""
-    place, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
-    site_next, e = packed_move(moves, place)
+    direction, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
+    site_next, e = packed_move(moves, site, direction)
     fetch_ahead(world, moves, site_next, q, _0, n_cols)
     return site * n_cols + a * n_cols, site_next, e, rng0, rng1
 

@@ -54,8 +54,8 @@ def choose_action(world, ties, x):
 def move(world, q, a, x):
     """Take action a; return the local variables after it, the event, and the place of its reward in the flat tables."""
     rng0, rng1, site, u, column, t, earned = x
-    place, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
-    site, e = packed_move(world.moves, place)
+    direction, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
+    site, e = packed_move(world.moves, site, direction)
     fetch_ahead(world, world.moves, site, q, column, _1)
     edge = e * world.n_cols + u
     if e >= world.n_quiet:  # nearly all events are quiet, and spare this load on the way to the next row

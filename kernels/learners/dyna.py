@@ -25,8 +25,8 @@ def imagine(world, q, place, rng0, rng1):
     """Update the value at `place` by its move, as if it were made now; return the generator. `q` is updated."""
     u, a = place // world.n_moves, place % room(world.actions)
     site = place % world.n_moves - a
-    made, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
-    site, e = packed_move(world.moves, made)
+    direction, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
+    site, e = packed_move(world.moves, site, direction)
     edge = e * world.n_cols + u
     ahead = row_best(q, np.uint64(world.delta[edge]) * world.n_moves + site, world.actions)
     learn(world, q, place, edge, ahead)

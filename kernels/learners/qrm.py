@@ -45,8 +45,8 @@ def step(world, lane, x):
     number, rng0, rng1 = draw(rng0, rng1)
     a = choose(row_ties(q, here, world.actions), number, rule.explore_below, world.actions)
     # the move may slip, but what is learned is the value of the action that was chosen
-    place, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
-    site, e = packed_move(world.moves, place)
+    direction, rng0, rng1 = slide(world.setting.slip, world.setting.chance, site, a, rng0, rng1, world.actions)
+    site, e = packed_move(world.moves, site, direction)
     fetch_ahead(world, world.moves, site, q, column, _1)
     v, edge = u, e * world.n_cols + u
     t += _1
