@@ -70,8 +70,8 @@ def report_on_tables(
     from fastrm.exact import check
     from fastrm.learners import hrm_fixed_point
 
-    if problem.slip:
-        return _report_slip(problem, run, arguments)
+    if not problem.is_certain:
+        return _report_expected(problem, run, arguments)
     gamma = arguments.gamma
     found, hrm = check(problem, gamma), hrm_fixed_point(problem, gamma) if gamma < 1 else None
     _log.info("decided: %s", found.guarantee.verdict)
@@ -107,12 +107,12 @@ def _findings(report: Check) -> list[dict[str, str]]:
     return [_some(finding, "kind", "state", "message") for finding in report.findings]
 
 
-def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.Namespace) -> int:
-    """Print what can be expected where moves slip, and no path is certain."""
+def _report_expected(problem: TabularProblem, run: Run | None, arguments: argparse.Namespace) -> int:
+    """Print what can be expected where moves slip or have outcomes by chance, and no path is certain."""
     from fastrm.exact import solve
 
     if arguments.fail:
-        raise ConfigError("--fail is about certain paths, and moves slip; leave out --fail or --slip")
+        raise ConfigError("--fail is about certain paths, and moves slip or are left to chance; leave out --fail")
     best = solve(problem, arguments.gamma)
     facts = {
         "value": best.start_value, "success_probability": best.success_probability(horizon=1000),
@@ -122,8 +122,9 @@ def _report_slip(problem: TabularProblem, run: Run | None, arguments: argparse.N
         print_json({"map": problem.source, "slip": problem.slip, "gamma": arguments.gamma} | facts | run_facts(run))
         return 0
     console = new_console()
+    why = f"moves slip with probability {problem.slip:g}" if problem.slip else "moves have several outcomes by chance"
     console.print(
-        f"moves slip with probability {problem.slip:g}, so no path is certain; the best policy should\n"
+        f"{why}, so no path is certain; the best policy should\n"
         f"  earn             {facts['value']:.8g} at gamma {arguments.gamma:g}\n"
         f"  complete         {facts['success_probability']:.6g} of all episodes within 1000 steps\n"
         f"  take             {facts['expected_length']:.6g} steps when it does\n"

@@ -104,14 +104,14 @@ def verdicts(plan: Plan) -> Verdicts:
     """Return for every problem, by grid, task and kind, whether all optimal policies take shortest paths.
 
     Where tasks are played in turn, in all of them. Problems that cannot be completed are left out, and those whose
-    exact answers take long or do not exist: Water world, and agendas that have no machine states.
+    exact answers take long or do not exist: Water world, agendas that have no machine states, and moves by chance.
     """
     methods = {method.kind or "file": k for k, method in reversed(list(enumerate(plan.methods)))}
     found: Verdicts = {}
     for grid, task, kind in itertools.product(range(len(plan.grids)), range(len(plan.tasks)), reversed(methods)):
         with contextlib.suppress(MachineError):
             problem = plan.problem(grid, task, methods[kind])
-            if not problem.is_quickly_solved:
+            if not (problem.is_quickly_solved and problem.is_certain):
                 continue
             each = (guarantee(problem, plan.learner.gamma, k).is_shortest for k in range(len(problem.machines)))
             found[grid, task, kind] = all(each)

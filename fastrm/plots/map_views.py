@@ -389,9 +389,14 @@ def _directions(problem: TabularProblem, action: Array) -> Array:
     """Return the direction of the arrow of every cell, [cell, 2]."""
     if problem.terrain.is_map:
         return np.array(OFFSETS)[action]  # also into a wall
-    cells = problem.terrain.cells
-    way = cells[problem.tables.next_s[np.arange(len(cells)), action]] - cells
-    return np.asarray(way / np.maximum(np.abs(way).max(axis=1, keepdims=True), 1))
+    tables, cells = problem.tables, problem.terrain.cells
+    here, n_k = np.arange(len(cells)), problem.terrain.outcomes
+    outcomes = tables.next_s.reshape(len(cells), -1, n_k)[here, action]
+    share = np.ones((len(cells), 1)) if tables.chance is None else tables.chance[here, action]
+    way = np.einsum("sk,skx->sx", share, cells[outcomes] - cells[:, None])  # in the mean over outcomes
+    longest = np.abs(way).max(axis=1, keepdims=True)
+    pointed: Array = np.divide(way, longest, out=np.zeros_like(way), where=longest > 1e-12)
+    return pointed
 
 
 def _draw_field(

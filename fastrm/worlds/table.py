@@ -23,7 +23,7 @@ from fastrm.textfile import check_path, exists, read_text
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.layouts import WATER, looks_like_recipe, parse_recipe
 from fastrm.worlds.moves import MOST_ACTIONS
-from fastrm.worlds.tiles import START
+from fastrm.worlds.tiles import FLOOR, START, WALL
 from fastrm.worlds.water import WaterWorld
 
 Labels = Sequence[Any] | Mapping[Any, Any]
@@ -88,7 +88,7 @@ class TableWorld:
     >>> ice = TableWorld(moves, {3: "gold"}, probability=[[[0.8, 0.2]] * 2] * 5)
     >>> ice
     <TableWorld <table>: 5 cells, 2 actions, 2 outcomes, gold>
-    >>> fastrm.solve(fastrm.compile(ice, fastrm.RewardMachine.parse(text))).expected_length()
+    >>> round(fastrm.solve(fastrm.compile(ice, fastrm.RewardMachine.parse(text))).expected_length(), 9)
     2.5
     """
 
@@ -116,6 +116,8 @@ class TableWorld:
         self.names = self._read_names(names)
         self.layout = self._check_layout(layout)
         for name, marks in self.marks.items():
+            if not marks.any():
+                raise self._fault(f"labels: {shown(name)} holds only after outcomes of probability 0; remove it")
             if not (marks[self.next_s] if marks.ndim == 1 else marks)[self.within_reach].any():
                 place = tuple(np.argwhere(marks)[0].tolist())
                 raise self._fault(
@@ -339,6 +341,68 @@ class TableWorld:
         grid = None if layout is None else GridMap.parse(layout, f"{source}: layout")
         return cls(labels=labels, layout=grid, source=source, **table)
 
+    @classmethod
+    def from_gymnasium(
+        cls,
+        env: Any,
+        labels: Labels | Callable[[int, int, int, float, bool], str | Collection[str] | None],
+        start: int | Sequence[int] | str | None = None,
+        **settings: Any,
+    ) -> TableWorld:
+        """Make the world of a Gymnasium environment that has a table of transitions.
+
+        States become cells, in their order. What the environment pays, and where it ends, is up to the machine, so
+        label the transitions that matter.
+
+        Parameters
+        ----------
+        env : gymnasium.Env
+            An environment with the attribute ``P``, such as FrozenLake, Taxi or CliffWalking.
+        labels : sequence, mapping or function
+            As in `TableWorld`, or a function of a transition, ``labels(state, action, next_state, reward,
+            terminated)``, that returns the name or names of what holds after it, or nothing.
+        start : optional
+            As in `TableWorld`; by default the states in which the environment begins.
+        **settings
+            Other arguments of `TableWorld`. A `layout` is made where the environment has rows and columns.
+
+        Raises
+        ------
+        MapError
+            When the environment has no such table, or begins in some states more often than in others.
+
+        Examples
+        --------
+        >>> from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+        >>> def labels(s, a, s_next, reward, terminated):
+        ...     return "goal" if reward else "hole" if terminated else None
+        >>> TableWorld.from_gymnasium(FrozenLakeEnv(is_slippery=True), labels)
+        <TableWorld <FrozenLakeEnv>: 16 cells, 4 actions, 3 outcomes, goal, hole>
+        """
+        bare = getattr(env, "unwrapped", env)
+        spec = getattr(env, "spec", None)
+        source = settings.setdefault("source", f"<{spec.id if spec else type(bare).__name__}>")
+        rows = _transitions(bare, source)
+        n_k = max(len(outcomes) for row in rows for outcomes in row)
+        is_certain = n_k == 1 and all(abs(p - 1) <= 1e-9 for row in rows for [(p, *_)] in row)
+        if callable(labels):
+            found = {
+                (s, a, k)[: 2 if is_certain else 3]: labels(s, a, *there[1:])
+                for s, row in enumerate(rows)
+                for a, outcomes in enumerate(row)
+                for k, there in enumerate(outcomes)
+            }
+            labels = {key: named for key, named in found.items() if named}
+        if start is None:
+            start = _begins(bare, len(rows), source)
+        if settings.get("layout") is None:
+            settings["layout"] = _lay_out(bare, len(rows), start)
+        if is_certain:
+            return cls([[outcomes[0][1] for outcomes in row] for row in rows], labels, start, **settings)
+        rows = [[outcomes + [(0.0, *outcomes[-1][1:])] * (n_k - len(outcomes)) for outcomes in row] for row in rows]
+        share, next_s = ([[[there[i] for there in outcomes] for outcomes in row] for row in rows] for i in (0, 1))
+        return cls(next_s, labels, start, probability=share, **settings)
+
     def save(self, path: str | Path) -> None:
         """Write the world to a file that `load` reads."""
         name = check_path(path, MapError)
@@ -352,6 +416,61 @@ class TableWorld:
     def load(cls, path: str | Path) -> TableWorld:
         """Read a world that `save` wrote; nothing in the file is executed."""
         return cls.from_json(read_text(path, MapError), printable(str(path)))
+
+
+Transition = tuple[float, int, float, bool]
+"""Probability, next state, reward, and whether the episode is over."""
+
+
+def _transitions(env: Any, source: str) -> list[list[list[Transition]]]:
+    """Return the transitions of every state and action of an environment, those that never happen left out."""
+    table = getattr(env, "P", None)
+    if table is None:
+        raise MapError(
+            f"{source}: has no table of transitions P, as FrozenLake, Taxi and CliffWalking have; write a TableWorld"
+        )
+    try:
+        rows = [
+            [[(float(p), int(there), float(r), bool(over)) for p, there, r, over in table[s][a] if p > 0]
+             for a in range(len(table[s]))]
+            for s in range(len(table))
+        ]  # fmt: skip
+    except (KeyError, IndexError, TypeError, ValueError):
+        rows = []
+    if not rows or not all(len(row) == len(rows[0]) and all(row) for row in rows):
+        raise MapError(
+            f"{source}: P: must list (probability, next state, reward, terminated) for every state 0, 1, ... and each "
+            "of its actions 0, 1, ..."
+        )
+    return rows
+
+
+def _begins(env: Any, n_cells: int, source: str) -> list[int]:
+    """Return the states in which an environment begins, each as likely as the others."""
+    share = np.asarray(getattr(env, "initial_state_distrib", ()), dtype=np.float64)
+    begins = np.flatnonzero(share)
+    if share.shape != (n_cells,) or not np.allclose(share[begins], 1 / max(1, begins.size), rtol=1e-9):
+        raise MapError(f"{source}: does not begin in some states, each as likely as the others; give start=[...]")
+    cells: list[int] = begins.tolist()
+    return cells
+
+
+def _lay_out(env: Any, n_cells: int, start: object) -> GridMap | None:
+    """Return a map of the rows and columns of an environment, None where it has none."""
+    tiles = np.asarray(getattr(env, "desc", ()))
+    height, width = tiles.shape if tiles.ndim == 2 else (getattr(env, "shape", None) or (0, 0))
+    if height * width != n_cells:
+        return None
+    shown_as = {"S": START, "F": FLOOR}
+    text = "".join(shown_as.get(tile, tile.lower()) for tile in tiles.astype(str).ravel()) or FLOOR * n_cells
+    if START not in text and isinstance(start, list):
+        text = "".join(START if s in start else tile for s, tile in enumerate(text))
+    lines = [text[width * row : width * (row + 1)] for row in range(height)]
+    edge = WALL * (width + 2)
+    try:
+        return GridMap.parse("\n".join([edge, *(f"{WALL}{line}{WALL}" for line in lines), edge]), "<layout>")
+    except MapError:  # tiles that maps do not know
+        return None
 
 
 def _possible(probability: Array) -> Array:

@@ -4,7 +4,10 @@ import random
 
 import numpy as np
 import pytest
-from test_table_worlds import MACHINE, TEXT, random_tables
+from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+from gymnasium.envs.toy_text.taxi import TaxiEnv
+from test_table_worlds import MACHINE, TEXT, random_tables, value_iteration
 
 import fastrm
 from fastrm.errors import ConfigError
@@ -144,3 +147,39 @@ def test_questions_about_certain_paths_are_refused_where_chance_decides():
         fastrm.solve(problem, gamma=1)
     with pytest.raises(ConfigError, match=r"slip=0\.1: <table> gives the probabilities of its moves; leave slip out"):
         fastrm.compile(world, fastrm.RewardMachine.parse(TEXT), slip=0.1)
+
+
+def label_of(s, a, s_next, reward, terminated):
+    """Name the transitions of the three worlds that pay more or less than a step."""
+    return {1: "goal", 20: "delivered", -10: "illegal", -100: "cliff"}.get(reward, "over" if terminated else None)
+
+
+LAKE = "failure drowned\nu -> done when goal reward 1\nu -> drowned when over reward 0\nu -> u otherwise reward 0"
+TAXI = "u -> done when delivered reward 20\nu -> u when illegal reward -10\nu -> u otherwise reward -1"
+CLIFF = "u -> done when over reward -1\nu -> u when cliff reward -100\nu -> u otherwise reward -1"
+ENVIRONMENTS = {
+    "lake": (lambda: FrozenLakeEnv(map_name="4x4"), LAKE, 0.99, "crm", {"q_init": 0.0, "epsilon": 0.4}),
+    "wide lake": (lambda: FrozenLakeEnv(map_name="8x8"), LAKE, 0.99, None, {}),
+    "taxi in the rain": (lambda: TaxiEnv(is_rainy=True), TAXI, 0.95, "qrm", {"q_init": 20.0}),
+    "cliff": (CliffWalkingEnv, CLIFF, 0.9, "crm", {"q_init": 0.0}),
+    "slippery cliff": (lambda: CliffWalkingEnv(is_slippery=True), CLIFF, 0.9, "qrm", {"q_init": 0.0}),
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_worlds_of_gymnasium_have_the_values_of_plain_value_iteration_and_learners_near_them(name):
+    make, rules, gamma, algo, settings = ENVIRONMENTS[name]
+    env = make()
+    world = fastrm.TableWorld.from_gymnasium(env, label_of)
+    assert world.starts.tolist() == np.flatnonzero(env.initial_state_distrib).tolist()
+    assert (world.probability is None) == (name == "cliff") and (world.layout is None) == ("taxi" in name)
+    problem = fastrm.compile(world, fastrm.RewardMachine.parse(f"start u\nsuccess done\n{rules}"))
+    best, expected = fastrm.solve(problem, gamma=gamma), value_iteration(env.P, gamma)
+    assert np.abs(best.value[:, 0] - expected).max() <= 1e-10
+    if algo is not None:
+        run = fastrm.train(problem, algo, steps=3_000_000, gamma=gamma, alpha="harmonic(0.5, 20000)", **settings)
+        learned = run.q[world.starts, 0].max(axis=1).mean()
+        assert learned == pytest.approx(best.start_value, rel=0.1)
+        if name == "lake":  # the greedy policy loses little by what it has not learned
+            played = run.evaluate(4000)
+            assert not played.is_exact and abs(played.success - best.success_probability(horizon=1000)) < 0.05
