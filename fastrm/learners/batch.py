@@ -390,7 +390,8 @@ class Batch:
             put_values(self.problem, self.learner, self.state, i, run)
         if self.greedy:
             self.curve = np.full((len(self.seeds), self.config.count_ticks(self.steps)), math.nan)
-            if hasattr(self.learner, "view"):  # else `advance` looks at every tick
+            by_chance = getattr(self.setting, "chance", None) is not None
+            if hasattr(self.learner, "view") and not by_chance:  # else `advance` looks at every tick
                 seen = Watch(*self.learner.view(self.problem, self.state), length=self.curve)
                 self.state = self.state._replace(watch=seen)
 

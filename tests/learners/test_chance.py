@@ -183,3 +183,18 @@ def test_worlds_of_gymnasium_have_the_values_of_plain_value_iteration_and_learne
         if name == "lake":  # the greedy policy loses little by what it has not learned
             played = run.evaluate(4000)
             assert not played.is_exact and abs(played.success - best.success_probability(horizon=1000)) < 0.05
+
+
+def test_greedy_curves_end_with_the_likeliest_outcomes_as_greedy_lengths_do():
+    next_s, labels, starts, probability = random_chances(4, (5,), (3,), 1)
+    problem = fastrm.compile(
+        fastrm.TableWorld(next_s, labels, starts, probability=probability), fastrm.RewardMachine.parse(TEXT)
+    )
+    runs = [
+        fastrm.train(problem, algo, steps=2000, tick=500, seed=seed, optimum=[1.0], greedy=True)
+        for algo in ("crm", "double-q")
+        for seed in range(4)
+    ]
+    lengths = [np.nan if run.greedy_length is None else run.greedy_length for run in runs]
+    assert np.array_equal([run.greedy_curve[-1] for run in runs], lengths, equal_nan=True)
+    assert len({*lengths}) > 1 and np.isfinite(lengths).any()
