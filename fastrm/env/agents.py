@@ -187,15 +187,15 @@ class TabularAgents(Agents):
     def _label_codes(self) -> Array:
         """What holds in a cell, ``[n_s]``, or where labels belong to moves after one of them, ``[n_s, n_a]``."""
         terrain, names = self.problem.terrain, self.problem.terrain.propositions
-        if not terrain.is_map and len(names) > 64:
+        if not terrain.is_lettered and len(names) > 64:
             raise ConfigError(
                 f"{terrain.source}: a vector environment tells 64 labels, and this world has {len(names)}; step one "
                 "environment at a time, or remove labels that the machine does not read"
             )
         codes = np.zeros(terrain.holds(names[0]).shape if names else len(terrain.cells), dtype=np.uint64)
         for k, name in enumerate(names):
-            codes[terrain.holds(name)] |= np.uint64(ord(name) if terrain.is_map else 1 << k)
-        return codes.astype(np.uint8) if terrain.is_map else codes
+            codes[terrain.holds(name)] |= np.uint64(ord(name) if terrain.is_lettered else 1 << k)
+        return codes.astype(np.uint8) if terrain.is_lettered else codes
 
     def info(self) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Return the labels, and row and column of the agent or the number of its cell."""

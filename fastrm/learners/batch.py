@@ -107,7 +107,7 @@ ARGUMENTS = ("steps", "shaping", "optimum", "episodes", "greedy", "warm_start", 
 def configure(problem: Problem, config: LearnerConfig | None, settings: Mapping[str, Any], steps: int) -> LearnerConfig:
     """Return the settings of a run: those given, else those that fit the problem, else the paper's."""
     for name in settings:
-        if name in ("profile", "metric", "slip", "start", "starts"):
+        if name in ("profile", "metric", "slip", "start", "starts", "labels"):
             raise ConfigError(f"{name}: belongs to the problem; give it to fastrm.compile(grid, machine, {name}=...)")
         registry.check_shared(name)
         check_known(name, LearnerConfig.__dataclass_fields__, settings, ARGUMENTS)

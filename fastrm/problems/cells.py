@@ -222,7 +222,8 @@ class CellProblem(Problem):
     def describe(self) -> dict[str, object]:
         """Return what `fastrm.compile` makes it of, as values that JSON holds."""
         starts = [self.terrain.cells[s].tolist() if self.layout else s for s in self.tables.starts.tolist()]
-        settings = {"metric": self.terrain.metric, "slip": float(self.slip), "gamma": self.gamma}
+        settings: dict[str, object] = {"metric": self.terrain.metric, "slip": float(self.slip), "gamma": self.gamma}
+        settings |= self.terrain.describe()
         return super().describe() | {"world": write_world(self.terrain.world), "start": starts, "settings": settings}
 
     def draw_start(self, random: np.random.Generator) -> int:

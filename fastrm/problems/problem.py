@@ -23,7 +23,7 @@ from fastrm.config import Profile
 from fastrm.dispatch import by_kind
 from fastrm.errors import ConfigError, MachineError, MapError, shown
 from fastrm.machines import RewardMachine
-from fastrm.problems.terrain import Metric, Start
+from fastrm.problems.terrain import MapFeatures, MapLabels, Metric, Start
 from fastrm.worlds import Cell, GridMap, TableWorld, WaterWorld
 
 if TYPE_CHECKING:
@@ -249,6 +249,8 @@ def compile(
     slip: float = ...,
     gamma: float = ...,
     start: Start = ...,
+    features: MapFeatures | None = ...,
+    labels: MapLabels | None = ...,
 ) -> TabularProblem: ...
 
 
@@ -261,6 +263,8 @@ def compile(
     slip: float = 0.0,
     gamma: float = 0.9,
     start: Start = None,
+    features: MapFeatures | None = None,
+    labels: MapLabels | None = None,
 ) -> TabularProblem | WaterProblem:
     r"""Turn a map and one machine, or several for multi-task learning, into a `Problem`.
 
@@ -281,6 +285,12 @@ def compile(
     start : "anywhere", cell or list of cells, optional
         Where episodes begin, instead of the cells that the map marks; see `Problem.starts`. ``"anywhere"`` means all
         cells within reach that hold no object, and in a `TableWorld` every cell; without a layout cells are numbers.
+    features : mapping, optional
+        Numbers of the cells of a map, by a name of several letters that guards and rewards read, as in ``fuel < 3``:
+        a function of (row, column), or an array of the map's size, of whole numbers from 0.
+    labels : function or mapping, optional
+        What else holds in the cells of a map: a function of (row, column) that returns a name, names or nothing, or
+        the cells of every name, as in ``{"coffee": [(1, 2)]}``. Names have several letters.
 
     Returns
     -------

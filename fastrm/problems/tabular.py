@@ -55,7 +55,7 @@ from fastrm.problems.events import (
     why_impossible,
 )
 from fastrm.problems.problem import Episode, Problem, parts_of, unsupported
-from fastrm.problems.terrain import Metric, Start, Terrain, survey
+from fastrm.problems.terrain import MapFeatures, MapLabels, Metric, Start, Terrain, survey
 from fastrm.worlds import Cell, GridMap, TableWorld
 
 
@@ -503,12 +503,14 @@ def compile_tables(
     slip: float = 0.0,
     gamma: float = 0.9,
     start: Start = None,
+    features: MapFeatures | None = None,
+    labels: MapLabels | None = None,
 ) -> TabularProblem:
     """Compile a map or a table; see `fastrm.compile`."""
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
-    terrain = survey(grid, metric, start)
+    terrain = survey(grid, metric, start, features, labels)
     if slip and terrain.chance is not None:
         raise ConfigError(f"slip={slip:g}: {terrain.source} gives the probabilities of its moves; leave slip out")
     check_features(machines, terrain)

@@ -7,8 +7,8 @@ steps along its moves. `survey` has a row per kind of world.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
@@ -20,6 +20,7 @@ from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, MapError, did_you_mean, shown
 from fastrm.kernels.contracts import FAR
 from fastrm.kernels.exact import search
+from fastrm.machines.language import OWN
 from fastrm.worlds import (
     ACTIONS,
     WALL,
@@ -28,6 +29,7 @@ from fastrm.worlds import (
     TableWorld,
     check_layout_of,
     flat_offsets,
+    is_label,
     is_object,
     split_object,
 )
@@ -38,6 +40,10 @@ Start = str | int | Cell | Sequence[Cell] | Sequence[int] | None
 of a world without a layout are numbers."""
 Metric = Literal["manhattan", "geodesic"]
 METRICS: tuple[Metric, ...] = ("manhattan", "geodesic")
+MapFeatures = Mapping[str, Callable[[Cell], int] | Sequence[Sequence[int]] | Array]
+"""A whole number from 0 for every cell of a map, by name: as a function of row and column, or for all rows."""
+MapLabels = Callable[[Cell], str | Collection[str] | None] | Mapping[str, Iterable[Cell]]
+"""What else holds in the cells of a map: names as a function of row and column, or the cells of every name."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class Terrain(ABC):
     chance: Array | None = None
     """float64 [n_s, n_a, n_k]: how likely every outcome of an action is; then it is a move of its own, a n_k + k, and
     n_m = n_a n_k moves take the place of n_a."""
+    features: Mapping[str, Array] = field(default_factory=dict)
+    """By name int32 [n_s]: a whole number from 0 per cell, which guards and rewards read."""
 
     @property
     def source(self) -> str:
@@ -100,6 +108,19 @@ class Terrain(ABC):
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
 
     @property
+    def is_lettered(self) -> bool:
+        """Whether a letter tells all that holds in a cell."""
+        return False
+
+    def own(self, name: str) -> Array:
+        """Return a feature of every cell."""
+        return self.features[name]
+
+    def describe(self) -> dict[str, object]:
+        """Return the features and labels that `fastrm.compile` was given, as values that JSON holds."""
+        return {}
+
+    @property
     def outcomes(self) -> int:
         """How many moves an action may turn out to be."""
         return 1 if self.chance is None else self.chance.shape[2]
@@ -137,6 +158,13 @@ class GridTerrain(Terrain):
     """The cells of a map that can be reached from the start, numbered in reading order."""
 
     is_map = True
+    marks: Mapping[str, Array] = field(default_factory=dict)
+    """By name bool [n_s]: where labels hold that are no objects of the map."""
+
+    @property
+    def is_lettered(self) -> bool:
+        """Whether a letter tells all that holds in a cell."""
+        return not self.marks
 
     @property
     def grid(self) -> GridMap:
@@ -151,11 +179,18 @@ class GridTerrain(Terrain):
 
     @property
     def propositions(self) -> tuple[str, ...]:
-        """The types of objects."""
-        return tuple(self.grid.objects)
+        """The types of objects, and other labels."""
+        return *self.grid.objects, *self.marks
 
     @classmethod
-    def survey(cls, grid: GridMap, metric: Metric = "manhattan", start: Start = None) -> GridTerrain:
+    def survey(
+        cls,
+        grid: GridMap,
+        metric: Metric = "manhattan",
+        start: Start = None,
+        features: MapFeatures | None = None,
+        labels: MapLabels | None = None,
+    ) -> GridTerrain:
         """Number the cells of a map and tabulate its moves."""
         check_choice("metric", metric, METRICS)
         begin = np.array(_start_cells(grid, start))
@@ -173,16 +208,32 @@ class GridTerrain(Terrain):
         cells = np.stack(np.divmod(reached, width), axis=1).astype(np.int32)
         if start == ANYWHERE:
             begin = reached[~np.isin(grid.tiles.reshape(-1)[reached], [ord(letter) for letter in grid.objects])]
-        return cls(grid, metric, cells, number[everywhere[reached]], number[begin])
+        own = {name: _read_feature(grid, cells, name, given) for name, given in _items("features", features)}
+        marks = {} if labels is None else _read_labels(grid, cells, labels)
+        return cls(grid, metric, cells, number[everywhere[reached]], number[begin], features=own, marks=marks)
+
+    def describe(self) -> dict[str, object]:
+        """Return the features and labels that `fastrm.compile` was given, as values that JSON holds."""
+        rows, columns = self.cells.T
+        whole = {name: np.zeros(self.grid.size, dtype=np.int64) for name in self.features}
+        for name, column in self.features.items():
+            whole[name][rows, columns] = column
+        labels = {name: self.cells[held].tolist() for name, held in self.marks.items()}
+        given = {"features": {name: table.tolist() for name, table in whole.items()}, "labels": labels}
+        return {name: table for name, table in given.items() if table}
 
     def objects(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of a type of objects, or of its k-th object in reading order: ``a``, ``a1``, ``a2``."""
+        if name in self.marks:
+            return self.cells_of(np.flatnonzero(self.marks[name]))
         letter, number = split_object(name)
         cells = self.grid.objects.get(letter, ())
         return cells if number is None else cells[number - 1 : number]
 
     def holds(self, name: str) -> Array:
-        """Mark the cells, ``[n_s]``, with an object of a type."""
+        """Mark the cells, ``[n_s]``, with an object of a type, or with a label."""
+        if name in self.marks:
+            return self.marks[name]
         marks = np.zeros(self.grid.size, dtype=np.bool_)
         for cell in self.objects(name):
             marks[cell] = True
@@ -191,10 +242,12 @@ class GridTerrain(Terrain):
         return here
 
     def labels(self, s: int, a: int) -> tuple[str, ...]:
-        """Return the object that a move leads onto."""
-        row, column = self.cells[self.next_s[s, a]].tolist()
+        """Return the object that a move leads onto, and the labels there."""
+        there = self.next_s[s, a]
+        row, column = self.cells[there].tolist()
         tile = self.grid.rows[row][column]
-        return (tile,) if is_object(tile) else ()
+        names = (name for name, held in self.marks.items() if held[there])
+        return *((tile,) if is_object(tile) else ()), *names
 
     def offers(self, name: str) -> str:
         """Return what there is instead of objects that cannot be reached."""
@@ -206,8 +259,9 @@ class GridTerrain(Terrain):
             )
         if name[:1] in objects and name[1:].isdigit():
             return f"this map has {len(objects[name[0]])} {name[0]}"
-        near = did_you_mean(name, filter(self.reachable, objects))
-        return f"this map offers {', '.join(objects) or 'no objects'}{near}"
+        names = (*self.propositions, *self.features)
+        near = did_you_mean(name, [*filter(self.reachable, self.propositions), *self.features])
+        return f"this map offers {', '.join(names) or 'no objects'}{near}"
 
     def why_walled_in(self) -> str:
         """Return that walls or fences leave no object within reach of the start; empty where they do not."""
@@ -220,12 +274,19 @@ class GridTerrain(Terrain):
 
     def is_measurable(self, function: str, name: str) -> bool:
         """Return whether the map has such objects and, where distances go around walls, a path from every cell."""
+        if function == OWN or name in self.features:
+            return name in self.features
         if self.metric == "geodesic":
             return self.reachable(name) and bool((self.distance(name) < FAR).all())
         return bool(self.objects(name))
 
     def distance(self, name: str, only: int | None = None) -> Array:
-        """Return the distance from every cell to the nearest object of a type, or to the one object `only`."""
+        """Return the distance from every cell to the nearest object of a type, or to the one object `only`.
+
+        Of a feature it is the feature itself.
+        """
+        if name in self.features:
+            return self.features[name]
         objects = np.array(self.objects(name), dtype=np.int32)
         targets = objects if only is None else objects[only : only + 1]
         distance = np.empty(len(self.cells), dtype=np.int32)
@@ -242,7 +303,64 @@ class GridTerrain(Terrain):
 
     def closer_any(self, name: str) -> Array:
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
+        if name in self.features:
+            return self.closer(name)
         return self.mark_closer(self.distance(name, only) for only in range(len(self.objects(name))))
+
+
+def _items(what: str, table: object) -> Iterable[tuple[str, Any]]:
+    """Return names and what they mean; raise ConfigError unless it is a table of names of several letters."""
+    if not isinstance(table or {}, Mapping):
+        raise ConfigError(f"{what}={shown(table)}: must be a table, such as {{'fuel': ...}}")
+    for name in table or ():  # type: ignore[attr-defined]
+        _check_own(what, name)
+    return (table or {}).items()  # type: ignore[attr-defined, no-any-return]
+
+
+def _check_own(what: str, name: object) -> None:
+    """Raise ConfigError unless a map can have a label or feature by this name beside its objects."""
+    if not is_label(name):
+        raise ConfigError(f"{what}: {shown(name)}: must be a name of several letters, such as fuel or coffee")
+
+
+def _read_feature(grid: GridMap, cells: Array, name: str, given: Any) -> Array:
+    """Return a feature of numbered cells, given as an array of the map's size or as a function of row and column."""
+    try:
+        column = np.asarray([given((row, column)) for row, column in cells.tolist()] if callable(given) else given)
+        column = column if callable(given) else column[tuple(cells.T)] if column.shape == grid.size else np.zeros(0)
+    except ValueError:  # rows that differ in length
+        column = np.zeros(0)
+    if column.shape != (len(cells),) or column.dtype.kind not in "iu" or column.min() < 0 or column.max() >= 2**30:
+        height, width = grid.size
+        raise ConfigError(
+            f"features: {name}: must be a function of a cell, or an array of {height} x {width}, with whole numbers "
+            "from 0"
+        )
+    return column.astype(np.int32)
+
+
+def _read_labels(grid: GridMap, cells: Array, labels: MapLabels) -> dict[str, Array]:
+    """Return where labels hold, given as a function of row and column, or as a list of cells for each."""
+    number = {(row, column): s for s, (row, column) in enumerate(cells.tolist())}
+    marks: dict[str, Array] = {}
+    if callable(labels):
+        found = ((name, cell) for cell in number for name in _names(labels(cell)))
+    else:
+        found = ((name, cell) for name, there in _items("labels", labels) for cell in there)
+    for name, cell in found:
+        _check_own("labels", name)
+        try:
+            marks.setdefault(name, np.zeros(len(cells), dtype=np.bool_))[number[tuple(cell)]] = True
+        except (KeyError, TypeError):
+            raise ConfigError(
+                f"labels: {name}: {shown(cell)} is no cell of {grid.source} that the agent can be in; give row and "
+                "column of one"
+            ) from None
+    return dict(sorted(marks.items()))
+
+
+def _names(named: str | Collection[str] | None) -> Collection[str]:
+    return [named] if isinstance(named, str) else named or ()
 
 
 def _start_cells(grid: GridMap, start: Start) -> Sequence[Cell]:
@@ -273,7 +391,7 @@ class TableTerrain(Terrain):
         cells = np.arange(world.n_cells)[:, None] if world.layout is None else np.array(world.layout.floor)
         starts = world.starts if start is None else _starts(world, start)
         moves = world.next_s.reshape(world.n_cells, -1)
-        return cls(world, "geodesic", cells.astype(np.int32), moves, starts, world.probability)
+        return cls(world, "geodesic", cells.astype(np.int32), moves, starts, world.probability, world.features)
 
     @property
     def table(self) -> TableWorld:
@@ -317,17 +435,17 @@ class TableTerrain(Terrain):
 
     def offers(self, name: str) -> str:
         """Return what there is instead of a label."""
-        labels = self.propositions
-        return f"this world offers {', '.join(labels) or 'no labels'}{did_you_mean(name, labels)}"
+        names = (*self.propositions, *self.features)
+        return f"this world offers {', '.join(names) or 'no labels'}{did_you_mean(name, names)}"
 
     def is_measurable(self, function: str, name: str) -> bool:
         """Return whether there is such a feature or label."""
-        return name in self.table.features or name in self.table.marks
+        return name in self.features or (function != OWN and name in self.table.marks)
 
     def distance(self, name: str) -> Array:
         """Return a feature of the world, or the fewest steps from every cell until a label holds, 0 where it does."""
-        if name in self.table.features:
-            return self.table.features[name]
+        if name in self.features:
+            return self.features[name]
         marks = self.holds(name)
         by_cell = marks.ndim == 1
         return self._steps_until(np.flatnonzero(marks if by_cell else marks.any(axis=1)), 0 if by_cell else 1)
@@ -335,7 +453,7 @@ class TableTerrain(Terrain):
     def closer_any(self, name: str) -> Array:
         """Mark the moves that bring a feature down, or at least one of the cells where a label holds closer."""
         marks = self.holds(name)
-        if name in self.table.features or marks.ndim > 1:
+        if name in self.features or marks.ndim > 1:
             return self.closer(name)
         return self.mark_closer(self._steps_until(cell, 0) for cell in np.argwhere(marks))
 
@@ -380,7 +498,13 @@ def _starts(world: TableWorld, start: object) -> Array:
 
 
 @by_kind
-def survey(world: object, metric: Metric = "manhattan", start: Start = None) -> Terrain:
+def survey(
+    world: object,
+    metric: Metric = "manhattan",
+    start: Start = None,
+    features: MapFeatures | None = None,
+    labels: MapLabels | None = None,
+) -> Terrain:
     """Number the cells of a world and tabulate its moves."""
     raise MapError(f"grid={shown(world)}: must be a GridMap; make one with GridMap.parse, .load or .generate")
 
@@ -389,6 +513,10 @@ add_row(survey, GridMap)(GridTerrain.survey)
 
 
 @add_row(survey, TableWorld)
-def survey_table(world: TableWorld, metric: Metric = "manhattan", start: Start = None) -> Terrain:
+def survey_table(
+    world: TableWorld, metric: Metric = "manhattan", start: Start = None, features: object = None, labels: object = None
+) -> Terrain:
     """Number the cells of a table, whose distances are steps whatever the metric."""
+    if features is not None or labels is not None:
+        raise ConfigError(f"features, labels: {world.source} is a TableWorld; give them to TableWorld itself")
     return TableTerrain.survey(world, start)

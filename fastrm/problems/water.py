@@ -489,10 +489,14 @@ def compile_water(
     slip: float = 0.0,
     gamma: float = 0.9,
     start: object = None,
+    features: object = None,
+    labels: object = None,
 ) -> WaterProblem:
     """Turn a water world and one machine, or several, into a problem; see `fastrm.compile`."""
     if metric != "manhattan" or slip != 0.0:
         raise ConfigError("metric, slip: are for maps; on Water world distances are straight lines and no move slips")
+    if features is not None or labels is not None:
+        raise ConfigError("features, labels: are for maps; on Water world machines read balls and their distances")
     if start not in (None, ANYWHERE) or gamma != 0.9:
         raise ConfigError(
             "start, gamma: are for maps; on Water world the world says where episodes begin (or start='anywhere'), and "

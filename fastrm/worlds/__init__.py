@@ -12,6 +12,7 @@ from fastrm.worlds.table import (
     find_grid,
     generate_grid,
     generate_world,
+    is_label,
     kind_of_text,
     layout_of,
     load_world,
@@ -39,6 +40,6 @@ __all__ = [
     "OBJECT_IN_WORDS", "OFFSETS", "PACE", "PUSH", "PUSHES", "RESERVED", "RIGHT", "START", "UP", "WALL", "WATER",
     "WATER_ACTIONS", "WATER_LIMIT", "Ball", "Cell", "GridMap", "Point", "TableWorld", "WaterWorld", "World",
     "check_layout_of", "check_water", "count_starts", "find_grid", "flat_offsets", "generate_grid", "generate_world",
-    "is_object", "kind_of_text", "layout_of", "load_world", "parse_recipe", "read_world", "split_object", "split_world",
-    "write_world",
+    "is_label", "is_object", "kind_of_text", "layout_of", "load_world", "parse_recipe", "read_world", "split_object",
+    "split_world", "write_world",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from fastrm.textfile import check_path, exists, read_text
 from fastrm.worlds.grid import GridMap
 from fastrm.worlds.layouts import WATER, looks_like_recipe, parse_recipe
 from fastrm.worlds.moves import MOST_ACTIONS
-from fastrm.worlds.tiles import FLOOR, START, WALL
+from fastrm.worlds.tiles import FLOOR, START, WALL, split_object
 from fastrm.worlds.water import WaterWorld
 
 Labels = Sequence[Any] | Mapping[Any, Any]
@@ -31,6 +31,19 @@ Labels = Sequence[Any] | Mapping[Any, Any]
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
 """Words of machines, which cannot name anything in a world."""
+
+
+def is_label(name: object) -> bool:
+    """Return whether a text can name a label or feature beside the objects of maps: several letters, and no ``a1``.
+
+    >>> [is_label(name) for name in ("coffee", "a", "a1", "when")]
+    [True, False, False, False]
+    """
+    if not isinstance(name, str) or len(name) < 2 or name in RESERVED:
+        return False
+    return NAME.fullmatch(name) is not None and split_object(name)[1] is None
+
+
 MOST_CELLS = 10_000_000
 MOST_OUTCOMES = 16
 MOST_SHOWN = 8
@@ -53,8 +66,9 @@ class TableWorld:
         Where episodes begin; of several cells every episode begins in one, each as likely as the others.
         ``"anywhere"`` means every cell.
     features : mapping of str to sequence of int
-        A whole number from 0 per cell, which machines read as ``d(name)``; `closer(name)` says that it fell. Without
-        one, ``d(x)`` counts the steps to the nearest cell, or move, where proposition x holds.
+        A whole number from 0 per cell, which machines read after a move: ``fuel`` or ``d(fuel)``, and ``closer(fuel)``
+        says that it fell. A name without brackets has several letters. Of a proposition x, ``d(x)`` counts the steps to
+        the nearest cell, or move, where it holds.
     names : sequence of str, optional
         Names of the actions, for messages.
     probability : array of float, [cells, actions, outcomes], optional

@@ -3,6 +3,7 @@
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft, Edge, describe, read
 from fastrm.machines.language.expressions import (
     FEATURES,
+    OWN,
     TO_GO,
     Binary,
     Chain,
@@ -27,7 +28,7 @@ from fastrm.machines.language.expressions import (
 )
 
 __all__ = [
-    "FEATURES", "MAX_STAGES", "MAX_STATES", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression",
+    "FEATURES", "MAX_STAGES", "MAX_STATES", "OWN", "TO_GO", "Agenda", "Binary", "Chain", "Draft", "Edge", "Expression",
     "Feature", "FeatureKind", "Guard", "Number", "Otherwise", "Proposition", "Truth", "Unary", "as_written", "constant",
     "describe", "evaluate", "evaluate_exactly", "leaves", "may_round", "parse_guard", "parse_reward", "read", "write",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Guards and rewards: as text, as trees, and their values.
 
-A bare name is a proposition: the object type on the cell after the move. The functions are `min` and `max` of numbers
+A bare name is a proposition: the object type on the cell after the move. Where a number is expected, a bare name of
+several letters is a feature of the world by that name, such as ``fuel``. The functions are `min` and `max` of numbers
 and the features of `FEATURES`, one row each. The k-th object of type x in reading order has a name like a type: x1, ...
 
 Guards and rewards have one grammar; a guard must be a truth value, a reward a number::
@@ -34,7 +35,7 @@ import numpy as np
 
 from fastrm.errors import MachineError, did_you_mean, shown
 from fastrm.machines.language.tokens import Tokens
-from fastrm.worlds import RESERVED
+from fastrm.worlds import RESERVED, is_label
 
 
 class FeatureKind(NamedTuple):
@@ -50,15 +51,20 @@ class FeatureKind(NamedTuple):
     @property
     def written(self) -> str:
         """How it is written, for an object type x."""
+        if self.name == OWN:
+            return "fuel"
         return f"{self.name}({'x' if self.takes_object else ''})"
 
 
+OWN = "own"
+"""What a bare name of several letters means where a number is expected."""
 _ROWS = (
     FeatureKind("d",          False, True,  "after",  "distance",   "distance to the nearest x after the move"),
     FeatureKind("d_before",   False, True,  "before", "distance",   "distance to the nearest x before the move"),
     FeatureKind("closer",     True,  True,  "move",   "closer",     "the distance to the nearest x fell"),
     FeatureKind("closer_any", True,  True,  "move",   "closer_any", "the distance to at least one x fell"),
     FeatureKind("to_go",      False, False, "state",  "",           "fewest steps to a success after the move"),
+    FeatureKind(OWN,          False, True,  "after",  "own",        "your own feature of the cell after the move"),
 )  # fmt: skip
 FEATURES = {row.name: row for row in _ROWS}
 FOLDS: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum}
@@ -219,7 +225,7 @@ def _write(node: Expression, above: int) -> str:
         case Proposition(name):
             return name
         case Feature(function, name):
-            return f"{function}({name})"
+            return name if function == OWN else f"{function}({name})"
         case Chain("min" | "max" as sign, operands):
             return f"{sign}({', '.join(_write(operand, 0) for operand in operands)})"
         case Unary("-", operand):
@@ -338,6 +344,15 @@ def parse_reward(text: str, what: str = "", offset: int = 0) -> Expression:
     return _Parser(text, "reward", what, offset).whole("number")
 
 
+def _may_be_feature(name: str) -> bool:
+    """Return whether a bare name can be that of a feature: no object, and no function without its brackets.
+
+    >>> [_may_be_feature(name) for name in ("fuel", "a", "a2", "to_go")]
+    [True, False, False, False]
+    """
+    return is_label(name) and name not in FEATURES and name not in FOLDS
+
+
 class _Parser(Tokens):
     """Recursive descent over the tokens of one expression."""
 
@@ -364,6 +379,8 @@ class _Parser(Tokens):
         return self.error(f"unexpected {word[:MAX_NAME]!r}{hint}", place)
 
     def check_type(self, wanted: str, place: int, node: Expression) -> Expression:
+        if wanted == "number" and isinstance(node, Proposition) and _may_be_feature(node.name):
+            return Feature(OWN, node.name)
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
             row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
@@ -448,8 +465,9 @@ class _Parser(Tokens):
                     operands.append(self.check_type("number", self.next.place, self.chain("|")))
             self.expect(")")
             return Chain(function, tuple(operands))
-        if function not in FEATURES:
-            known = [*(name for name, row in FEATURES.items() if self.role != "guard" or row.known != "state"), *FOLDS]
+        if function not in FEATURES or function == OWN:
+            rows = [row for row in _ROWS if row.name != OWN and (self.role != "guard" or row.known != "state")]
+            known = [*(row.name for row in rows), *FOLDS]
             near = did_you_mean(function, known)
             raise self.error(f"unknown function {shown(function)}{near}; there are {', '.join(known)}", place)
         row = FEATURES[function]
