@@ -24,7 +24,7 @@ from fastrm.machines.language.expressions import Otherwise, constant, leaves
 from fastrm.machines.language.tokens import fault
 from fastrm.machines.reward_kinds import KindName, Payment, PaymentSettings, find_kind
 from fastrm.textfile import read_text
-from fastrm.worlds import OBJECT_IN_WORDS, RESERVED, is_object
+from fastrm.worlds import OBJECT_IN_WORDS, RESERVED, is_label, is_object
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -366,7 +366,7 @@ class RewardMachine(Draft):
         """
         targets = task.split("-") if isinstance(task, str) else []
         for i, target in enumerate(targets or [""]):
-            if not is_object(target):
+            if not is_object(target) and not is_label(target):
                 wanted = f"expected {OBJECT_IN_WORDS}, found {target[:40]!r}; join such letters by '-', as in a-b-c"
                 raise fault(wanted, len("-".join([*targets[:i], ""])), f"task {shown(task)}")
         labels, n = tuple(dict.fromkeys(targets)), len(targets)

@@ -14,7 +14,7 @@ from fastrm.machines.language.drafts import MAX_STAGES, Agenda
 from fastrm.machines.machine import RewardMachine
 from fastrm.machines.reward_kinds import KindName, PaymentSettings, find_kind
 from fastrm.textfile import check_path, exists
-from fastrm.worlds import GridMap, is_object
+from fastrm.worlds import GridMap, is_label, is_object, split_object
 
 
 def task(
@@ -31,7 +31,8 @@ def task(
     ----------
     text : str
         ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one of them), ``3*a`` (three times), ``( )`` to
-        group, and at the end ``!n`` (never n: the episode fails there); see `terms`. At most 10 targets in any
+        group, and at the end ``!n`` (never n: the episode fails there); see `terms`. A target is the letter of an
+        object, or a name of several letters such as ``coffee`` that a world has as a label. At most 10 targets in any
         order, at most 1024 machine states. A Boolean task of visits in turn and in any order may have up to 32 visits;
         where it needs more machine states, only ``coupled`` learns it.
     kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
@@ -85,8 +86,9 @@ def task(
         return _large_machine(large, text)
     automaton = terms.automaton(text, objects if used_up else None)
     for label in automaton.labels if grid is not None else ():
-        if label[0] not in objects and any(label in automaton.targets(u) for u in range(len(automaton.moves))):
-            column = text.index(label[0]) + 1
+        letter = split_object(label)[0]
+        if letter not in objects and any(label in automaton.targets(u) for u in range(len(automaton.moves))):
+            column = text.index(letter) + 1
             raise MachineError(f"task {text[:60]!r}, column {column}: this map has no {label}")
     return RewardMachine.from_automaton(automaton, text, kind, payment)
 
@@ -118,7 +120,7 @@ def find_machine(
 ) -> RewardMachine:
     """Load a machine file, or build a task such as ``a-b-c``; `spell` turns a setting's name into that of messages."""
     check_path(name, MachineError)
-    if looks_like_task(str(name)) and not exists(name):
+    if (looks_like_task(str(name)) or is_label(str(name))) and not exists(name):
         return task(
             str(name),
             kind="boolean" if kind is None else kind,

@@ -8,6 +8,7 @@
     3*a           a three times
     a-{b,c}-d     any of these inside one another; ( ) group
     a-b !n !m     never n nor m: the episode fails there
+    coffee-desk   names of several letters, where the world has such labels
 
 A part is over as soon as it is done. Alternatives and the parts of ``{ }`` all watch every label, so one visit may
 serve several of them. A label is read after every move, also one that a wall blocked. ``3*a`` counts three such
@@ -33,19 +34,19 @@ from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draf
 from fastrm.machines.language.expressions import Chain, Otherwise, Proposition
 from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import KINDS
-from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
+from fastrm.worlds import OBJECT_IN_WORDS, is_label, is_object, split_object
 
 MAX_TARGETS = 10
 MAX_REPEATS = 100
 MAX_LENGTH = 1000
 MAX_DEPTH = 30
-_TOKEN = r"(?P<number>[0-9]+)"
+_TOKEN = r"(?P<number>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
 _KNOWN = "operators are - (then), { , } (any order), | (or), N* (repeat), ( ), and at the end of all !n (avoid)"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Stand on an object of a type."""
+    """Stand on an object of a type, or where a label holds."""
 
     letter: str
 
@@ -87,9 +88,9 @@ def progress(term: Term, label: str) -> Term | None:
     """Return what is left of a task after a label, None if it is done."""
     match term:
         case Visit(letter):
-            return None if label[:1] == letter else term
+            return None if _is_of(label, letter) else term
         case Different(letter, count, used):
-            if label[:1] != letter or label in used:
+            if not _is_of(label, letter) or label in used:
                 return term
             return Different(letter, count - 1, used | {label}) if count > 1 else None
         case InTurn(parts):
@@ -102,6 +103,15 @@ def progress(term: Term, label: str) -> Term | None:
         case OneOf(several):
             left = {progress(part, label) for part in several}
             return None if None in left else left.pop() if len(left) == 1 else OneOf(frozenset(filter(None, left)))
+
+
+def _is_of(label: str, letter: str) -> bool:
+    """Return whether a label is a letter or name, or a single object of it.
+
+    >>> [_is_of(label, "a") for label in ("a", "a2", "apple", "b")]
+    [True, True, False, False]
+    """
+    return label == letter or (label[:1] == letter and label[1:].isdigit())
 
 
 def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
@@ -262,7 +272,8 @@ class _Parser(Tokens):
         return [f"{letter}{k}" for k in range(1, self.objects[letter] + 1)]
 
     def letter(self, wanted: str) -> str:
-        if not is_object(self.next.text):
+        word = self.next.text
+        if not is_object(word) and not (self.next.kind == "name" and is_label(word)):
             raise self.missing(wanted)
         return self.take()
 

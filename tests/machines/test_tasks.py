@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from fastrm import FastrmError, GridMap, MachineError, RewardMachine, compile, guarantee, solve, task, train
+from fastrm import FastrmError, GridMap, MachineError, RewardMachine, TableWorld, compile, guarantee, solve, task, train
 from fastrm.learners.training import Batch
-from fastrm.machines import KINDS, PAPER_KINDS
+from fastrm.machines import KINDS, PAPER_KINDS, find_machine
 from fastrm.machines.automaton import DONE, FAILED
-from fastrm.machines.language import Otherwise, Proposition, evaluate, leaves
+from fastrm.machines.language import Otherwise, Proposition, evaluate, leaves, write
 from fastrm.machines.terms import automaton
 
 import naive
@@ -311,3 +311,41 @@ def test_solvers_and_learners_put_in_their_own_discount():
     runs = [train(p, algo="crm", steps=3000, gamma=0.7, tick=1000) for p in (problem, other)]
     assert runs[0].q.tobytes() == runs[1].q.tobytes()
     assert Batch(problem, "crm", steps=1, seeds=[0], gamma=0.7).problem.gamma == 0.7
+
+
+def test_names_of_several_letters_are_targets_beside_letters():
+    machine = task("coffee-{desk,a} !rain")
+    assert [(edge.source, write(edge.guard), edge.target) for edge in machine.edges if edge.source == "u0"] == [
+        ("u0", "coffee", "u1"), ("u0", "rain", "failed"), ("u0", "otherwise", "u0"),
+    ]  # fmt: skip
+    guards = [(edge.source, write(edge.guard)) for edge in task("a-apple").edges if edge.target != edge.source]
+    assert guards == [("u0", "a"), ("u1", "apple")]  # no letter is part of a name
+    assert RewardMachine.sequence("coffee-a", kind="numeric").write() == task("coffee-a", kind="numeric").write()
+    assert task("2*coffee").write() == task("coffee-coffee").write().replace("coffee-coffee", "2*coffee")
+    assert find_machine("coffee").name == "coffee boolean"
+    assert find_machine("coffee-desk").agenda.targets == ("coffee", "desk")
+    for text in ("coffee-A", "a1-b", "when-a", "co.ffee", "coffee desk"):
+        with pytest.raises(MachineError, match=f"task {text!r}, column"):
+            task(text)
+
+
+def test_a_named_task_is_learned_where_a_world_has_the_labels():
+    ring = TableWorld([[(s + 1) % 6, (s - 1) % 6] for s in range(6)], {2: "coffee", 5: "goal"})
+    problem = compile(ring, task("coffee-goal"))
+    assert problem.shortest == (5,) and train(problem, steps=20_000).solved
+    grid = GridMap.parse("XXXXXX\nXA   X\nX  a X\nXXXXXX")
+    on_a_map = compile(grid, task("{coffee,a}-goal"), labels={"coffee": [(1, 4)], "goal": [(2, 1)]})
+    assert on_a_map.shortest == (7,) and train(on_a_map, "coupled", steps=20_000).solved
+    with pytest.raises(MachineError, match=r"uses 'coffe'; this world offers coffee, goal \(did you mean coffee\?\)"):
+        compile(ring, task("coffe-goal"))
+    with pytest.raises(MachineError, match="task 'coffee-a', column 1: this map has no coffee"):
+        task("coffee-a", grid=grid)
+
+
+def test_a_large_agenda_of_names_is_written_and_read_back():
+    names = [f"room_{letter}" for letter in "abcdefghijkl"]
+    large = task("{" + ",".join(names) + "}")
+    again = RewardMachine.parse(large.write())
+    assert again.large == large.large and again.large.targets == tuple(names)
+    few = RewardMachine.parse("start u\nsuccess done\nu -> done agenda coffee desk reward 1\n")
+    assert few.agenda.targets == ("coffee", "desk") and RewardMachine.parse(few.write()).agenda == few.agenda

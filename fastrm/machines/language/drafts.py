@@ -56,7 +56,7 @@ from fastrm.machines.language.expressions import (
 )
 from fastrm.machines.language.tokens import Statement, fault, statements
 from fastrm.textfile import decode_text
-from fastrm.worlds import OBJECT_IN_WORDS, is_object, split_object
+from fastrm.worlds import OBJECT_IN_WORDS, is_label, is_object, split_object
 
 MAX_STAGES = 32
 """Stages of a task that is learned by agenda."""
@@ -394,7 +394,7 @@ def _read_agenda(line: str, begin: int, end: int) -> Agenda:
     for (before, _), (word, where) in pairwise([("", begin), *words, ("", len(line[:end].rstrip()))]):
         if before != "-" and (not word or (word == "-" and parts)):
             continue
-        if not is_object(split_object(word)[0]):
+        if not is_object(split_object(word)[0]) and not is_label(word):
             found = repr(word[:40]) if word else "the end"
             raise fault(f"agenda: expected {OBJECT_IN_WORDS}, found {found}; write agenda a b-c d", where)
         if before == "-":
