@@ -130,7 +130,7 @@ class Trial:
         """Make one step."""
         s, u, n_u, problem = self._s, self._u, setting.tables.n_u, self.problem
         a = self._action(self._learner.act(s, u))
-        taken = problem.step(s, u, self._slide(setting, a))
+        taken = problem.step(s, u, self._slide(setting, s, a))
         self._s, self._u, self._t, self._earned = taken.s, taken.u, self._t + 1, self._earned + taken.reward
         terminated = taken.u == n_u
         truncated = not terminated and self._t == setting.rule.limit
@@ -155,8 +155,13 @@ class Trial:
             )
         return int(a)
 
-    def _slide(self, setting: Setting, a: int) -> int:
-        """Return where a move that may slip really goes, by one draw where it may."""
+    def _slide(self, setting: Setting, s: int, a: int) -> int:
+        """Return the move that an action turns into, by one draw where it may slip or has several outcomes."""
+        if setting.chance is not None:
+            number, above = self.draw(), setting.chance[s * self.problem.room + a]
+            way = number >> 33
+            bits = way if number & HALF_WORD < 2**31 else HALF_WORD - way
+            return a * len(above) + int((above[:-1] <= bits).sum())
         if setting.slip is None:
             return a
         number, n_a = self.draw(), self.problem.n_actions

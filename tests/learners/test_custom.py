@@ -183,8 +183,11 @@ def test_and_on_tables_with_other_numbers_of_actions_and_with_schedules(shown):
     next_s = [[(s + k) % 7 for k in range(1, 6)] for s in range(7)]
     labels = [{"a"} if s == 2 else {"b"} if s == 5 else set() for s in range(7)]
     world = TableWorld(next_s, labels, start=[0, 3])
-    problem = fastrm.compile(world, RewardMachine.parse(machine_text(SPECS[1])), slip=0.25)
-    for algo in ("qrm", "crm"):
+    three = [[[there, (3 * there) % 7, s] for there in row] for s, row in enumerate(next_s)]
+    by_chance = TableWorld(three, labels, start=[0, 3], probability=[[[0.5, 0.2, 0.3]] * 5] * 7)
+    machine = RewardMachine.parse(machine_text(SPECS[1]))
+    problems = fastrm.compile(world, machine, slip=0.25), fastrm.compile(by_chance, machine)
+    for algo, problem in product(("qrm", "crm"), problems):
         settings = {"steps": 2500, "seed": 5, "tick": "log", "alpha": fastrm.linear(0.9, 0.1, 2000), "epsilon": 0.3}
         fast, slow = (fastrm.train(problem, name, greedy=True, **settings) for name in (algo, f"slow-{algo}"))
         assert fast.q.tobytes() == slow.q.tobytes() and fast.greedy_lengths == slow.greedy_lengths
