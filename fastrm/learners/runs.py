@@ -365,7 +365,10 @@ class Run:
         random: np.random.Generator | None,
         actions: list[int] | None = None,
     ) -> list[Moment]:
-        """Play an episode, by default from the (first) start; without `random` nothing is left to chance. `actions` is extended."""
+        """Play an episode, by default from the (first) start; nothing is left to chance without `random`.
+
+        `actions` is extended.
+        """
         problem, actor, memory = self._its_problem(), self._actor, dict[str, Any]()
         check_whole("task", task, 0, len(problem.machines) - 1)
         here = (problem if random else problem.likely).episode(task, start)

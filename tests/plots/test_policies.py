@@ -14,6 +14,7 @@ from fastrm.learners.qrm import Qrm
 from fastrm.plots import draw_learning, visits
 from fastrm.plots.map_views import MOST_ARROWS
 from fastrm.plots.palette import OBJECT_COLOURS, ink, rgb
+from fastrm.problems import find_actions
 from fastrm.worlds import OFFSETS
 
 BACK = "start u\nsuccess e\nu -> v when a\nu -> e when c\nu -> u otherwise\nv -> u when b\nv -> v otherwise"
@@ -27,7 +28,8 @@ def rooms():
     run = train(problem, "crm", steps=200_000, seed=0)
     there = problem.grid.objects
     around = [problem.grid.start, *(there[letter][0] for letter in "abc")]
-    return problem, replace(run, greedy_paths=(walk(problem, around),))
+    path = walk(problem, around)
+    return problem, replace(run, greedy_paths=(path,), known_actions=(tuple(find_actions(problem, path)),))
 
 
 def walk(problem, places):
