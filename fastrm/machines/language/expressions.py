@@ -466,8 +466,8 @@ class _Parser(Tokens):
             self.expect(")")
             return Chain(function, tuple(operands))
         if function not in FEATURES or function == OWN:
-            rows = [row for row in _ROWS if row.name != OWN and (self.role != "guard" or row.known != "state")]
-            known = [*(row.name for row in rows), *FOLDS]
+            of_state = "state" if self.role == "guard" else ""  # what guards cannot read is not named
+            known = [*(name for name, row in FEATURES.items() if name != OWN and row.known != of_state), *FOLDS]
             near = did_you_mean(function, known)
             raise self.error(f"unknown function {shown(function)}{near}; there are {', '.join(known)}", place)
         row = FEATURES[function]
