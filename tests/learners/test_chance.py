@@ -58,8 +58,8 @@ def test_learners_equal_the_oracle_where_chance_decides(algo):
         assert_equal(oracle.run(300), batch)
 
 
-@pytest.mark.parametrize("algo", ["qrm", "crm", "hrm", "dyna"])
-@pytest.mark.parametrize("slip", [0.25, 1.0])
+@pytest.mark.parametrize("algo", either(["qrm", "crm", "hrm", "dyna"], ["crm", "dyna"]))
+@pytest.mark.parametrize("slip", either([0.25, 1.0], [0.25]))
 def test_slip_is_three_outcomes_to_the_bit(algo, slip):
     """In the order next action, the action itself, previous action."""
     next_s, labels, starts = random_tables(3, (4,), 3)
