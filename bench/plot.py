@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument("--methods", nargs="+", metavar="METHOD", help="draw these, in this order (default: all)")
     look.add_argument("--names", nargs="+", metavar="METHOD=NAME", help="what methods are called")
     look.add_argument("--colours", nargs="+", metavar="METHOD=COLOUR", help="any colours that matplotlib knows")
+    look.add_argument("--value", choices=("score", "greedy"), help="what curves show (default score)")
     look.add_argument("--xscale", choices=("log", "linear"), help="axis of steps (default log)")
     for name, where in (("title", "above the panels"), ("xlabel", "below them"), ("ylabel", "beside them")):
         look.add_argument(f"--{name}", metavar="TEXT", help=f"text {where}")

@@ -257,6 +257,9 @@ class FigureConfig:
     """What methods are called, such as ``{crm-num = "CRM"}``."""
     colours: Mapping[str, Any] = field(default_factory=dict)
     """Colours of methods, such as ``{crm-num = "tab:red"}``: any that matplotlib knows."""
+    value: Literal["score", "greedy"] | None = None
+    """What curves show, by default the score; ``greedy`` is the length of a shortest path divided by that of the greedy
+    policy, 0 where it does not finish, for experiments with ``greedy_ticks``."""
     xscale: Literal["log", "linear"] | None = None
     """Axis of steps, by default log. A linear one ends, row by row, soon after the last median has settled."""
     title: str | None = None
@@ -282,6 +285,8 @@ class FigureConfig:
                 raise ConfigError(f"{name}={shown(getattr(self, name))}: must be a table by method")
         if self.xscale is not None:
             check_choice("xscale", self.xscale, ("log", "linear"))
+        if self.value is not None:
+            check_choice("value", self.value, ("score", "greedy"))
         texts = {name: getattr(self, name) for name in ("title", "xlabel", "ylabel")}
         given = {name: text for name, text in texts.items() if text is not None}
         for name, text in (given | {f"names[{shown(key)}]": text for key, text in self.names.items()}).items():

@@ -104,6 +104,7 @@ def learning_curves(
     methods: Sequence[str] | None = None,
     names: Mapping[str, str] | None = None,
     colours: Mapping[str, Any] | None = None,
+    value: Literal["score", "greedy"] | None = None,
     xscale: Literal["log", "linear"] | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
@@ -132,6 +133,9 @@ def learning_curves(
         What methods are called, by method.
     colours : dict, optional
         Colours of methods, by method: any that matplotlib knows.
+    value : {"score", "greedy"}, optional
+        What curves show, by default the score. ``greedy`` is the length of a shortest path divided by that of the
+        greedy policy, 0 where it does not finish; for runs with ``greedy_ticks``.
     xscale : {"log", "linear"}, optional
         Axis of steps. A linear one ends, row by row, soon after the last median has settled. By default log.
     xlabel, ylabel : str, optional
@@ -155,19 +159,25 @@ def learning_curves(
         When matplotlib is missing, a method or a setting is unknown, or there is nothing to draw.
     """
     look = look_of(
-        results, title=title, methods=methods, names=names, colours=colours, xscale=xscale, xlabel=xlabel,
-        ylabel=ylabel, legend=legend, bands=bands, width=width,
+        results, title=title, methods=methods, names=names, colours=colours, value=value, xscale=xscale,
+        xlabel=xlabel, ylabel=ylabel, legend=legend, bands=bands, width=width,
     )  # fmt: skip
     results = select_methods(results, look)
     if not has_curves(results):
         raise ConfigError(f"{results.path or 'these results'}: no curves to draw (no runs, or all failed)")
     groups = groups_of(results)
     setups, tasks, found = (list(dict.fromkeys(key[k] for key in groups)) for k in range(3))
-    labels, steps, score, shaded = in_order(found, look), results["step"], results["score"], shows_bands(results, look)
+    labels, steps, score, shaded = (
+        in_order(found, look),
+        results["step"],
+        _heights(results, look),
+        shows_bands(results, look),
+    )
     if ax is not None:
         _check_axes(ax, results, len(setups) * len(tasks))
     with style() if ax is None else nullcontext():
         looks, ceilings = looks_of([method_of(label) for label in labels], look.colours), ceilings_of(results, groups)
+        ceilings = {} if look.value == "greedy" else ceilings
         called = {label: name_of(label, look) for label in labels} | ({"": "ceiling"} if ceilings else {})
         top = max(1.1, *(1.03 * ceiling for ceiling in ceilings.values()), 0.0)
         if ax is None:
@@ -205,6 +215,14 @@ def learning_curves(
         elif look.legend:
             ax.legend(handles=handles)
     return figure
+
+
+def _heights(results: Results, look: FigureConfig) -> Array:
+    """Return what curves show, [run, tick]."""
+    if look.value != "greedy":
+        return results["score"]
+    directness: Array = np.nan_to_num(results["shortest"][:, None] / results["greedy_curve"])
+    return directness
 
 
 def look_of(results: Results, **given: Any) -> FigureConfig:
@@ -319,7 +337,8 @@ class Layout(NamedTuple):
         """Write what the axes of a panel are, steps below the last of a column and scores beside the first of a row."""
         unit = "thousands" if look.xscale == "linear" else "logarithmic" if self.panel > 1.7 else ""
         steps = f"training steps{f' ({unit})' * bool(unit)}" if look.xlabel is None else printable(look.xlabel)
-        score = "score (1 = unit)" if look.ylabel is None else printable(look.ylabel)
+        usual = "shortest / greedy path" if look.value == "greedy" else "score (1 = unit)"
+        score = usual if look.ylabel is None else printable(look.ylabel)
         axis.set_xlabel(steps if is_last else "", parse_math=False)
         axis.set_ylabel(score if is_first else "", parse_math=False)
 
@@ -454,14 +473,16 @@ def curves_as_text(results: Results, bars: str = BARS, **options: Any) -> str:
     look = look_of(results, **options)
     results = select_methods(results, look)
     groups, when, lines = groups_of(results, empty=True), _when(results["step"]), list[str]()
+    heights, what = _heights(results, look), "shortest / greedy path" if look.value == "greedy" else "score"
+    full = "1" if look.value == "greedy" else "1, the unit"
     names = {label: printable(look.names.get(label, label)) for _, _, label in groups}
     room = max(map(len, names.values()), default=0)
     for panel, keys in itertools.groupby(groups, key=lambda key: key[:2]):
-        lines.append(f"{printable(', task '.join(panel))}: median score {when}, full height = 1, the unit")
+        lines.append(f"{printable(', task '.join(panel))}: median {what} {when}, full height = {full}")
         for label in in_order([key[2] for key in keys], look):
             bar = "all runs failed"
             if len(rows := groups[*panel, label]):
-                middle = band(results["score"][rows], [50])[0]
+                middle = band(heights[rows], [50])[0]
                 bar = f"|{sparkline(middle, bars=bars)}| {middle[-1]:.3f}"
             lines.append(f"  {names[label]:<{room}} {bar}")
     return "\n".join(lines)

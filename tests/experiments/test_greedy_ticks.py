@@ -9,6 +9,7 @@ import fastrm
 from fastrm import ConfigError
 from fastrm.experiments import Plan, merge
 from fastrm.pages import report_page
+from fastrm.plots import curves_as_text, learning_curves
 from fastrm.results.schema import VARIABLES
 
 from tiny_experiment import contents, experiment
@@ -60,6 +61,19 @@ def test_summaries_comparisons_and_frames_have_them(both):
     assert on.compare("crm-rs-bool", "qrm-bool", "steps_to_lasting_shortest").pairs == 12
     assert set(on.to_pandas().columns) >= ON_REQUEST and set(on.to_xarray().data_vars) >= ON_REQUEST
     assert not ON_REQUEST & set(off.to_pandas().columns)
+
+
+def test_curves_of_the_greedy_policy_end_at_1_where_most_runs_end_with_a_shortest_path(both):
+    on, off = both
+    drawn = learning_curves(on, value="greedy", methods=["crm-rs-bool"], names={"crm-rs-bool": "ours"})
+    for axis, task in zip(drawn.axes, ("a", "a-b"), strict=True):
+        (line,) = (line for line in axis.lines if line.get_label() == "ours")
+        runs = on.select(task=task, method="crm-rs-bool")
+        ratio = np.nan_to_num(runs["shortest"] / runs["greedy_curve"][:, -1])
+        assert line.get_ydata()[-1] == np.median(ratio) and axis.get_ylabel() in ("shortest / greedy path", "")
+    assert "shortest / greedy path" in curves_as_text(on, value="greedy")
+    with pytest.raises(ConfigError, match="greedy_ticks = true"):
+        learning_curves(off, value="greedy")
 
 
 @pytest.mark.parametrize("ask", [
