@@ -168,11 +168,15 @@ class LazyColumns(Mapping[str, Array]):
     """The columns of a checked result file, each decompressed when it is asked for; only the run numbers are kept.
 
     A variable that the file does not have, because it is older, reads as missing; counts that it holds in fewer bits
-    read as they are held today.
+    read as they are held today. Runs shorter than a tick once had no row: they read as one at their last step, `steps`,
+    every value missing.
     """
 
-    def __init__(self, image: Callable[[], bytes], names: Iterable[str], source: str = "a part") -> None:
+    def __init__(
+        self, image: Callable[[], bytes], names: Iterable[str], source: str = "a part", steps: int | None = None
+    ) -> None:
         self._image = image
+        self._steps: int | None = names._steps if isinstance(names, LazyColumns) else steps
         self._stored: tuple[str, ...] = names._stored if isinstance(names, LazyColumns) else tuple(names)
         self.source: str = names.source if isinstance(names, LazyColumns) else source
         self.missing = {v.name: v for v in variables_of(False) if v.name not in self._stored}
@@ -192,6 +196,10 @@ class LazyColumns(Mapping[str, Array]):
             raise StoreError(f"{self.source}: {name!r} cannot be read: {_first_line(problem)}") from None
         if not (name in LENGTHS and column.dtype.kind == "f"):  # means
             column = column.astype(_DTYPES.get(name, column.dtype), copy=False)
+        if self._steps is not None and name in ("tick", "step", *PER_TICK):
+            row = {"tick": [0], "step": [self._steps]}.get(name)
+            variable = next((v for v in VARIABLES if v.name == name), None)
+            column = np.array(row, dtype=np.int64) if variable is None else blank(variable, len(column), 1)
         _check_column(name, column, self.source)
         if name in _KEPT:
             self._read[name] = column
@@ -217,7 +225,8 @@ def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColu
     try:
         with h5py.File(io.BytesIO(image), "r") as file:
             names, attributes = _check(file, source)
-        columns = LazyColumns(lambda: image, names, source)
+            steps = None if len(file["tick"]) else int(json.loads(attributes["plan"])["steps"])
+        columns = LazyColumns(lambda: image, names, source, steps)
         for name in columns if everything else ():
             columns[name]
     except StoreError:

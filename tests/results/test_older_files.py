@@ -12,10 +12,10 @@ from fastrm import Experiment, LearnerConfig, StoreError, load, run
 from fastrm.bench.__main__ import main
 from fastrm.experiments import Plan, merge
 from fastrm.results.hdf5 import pack, seal, unseal
-from fastrm.results.schema import empty_frame, variables_of
+from fastrm.results.schema import PER_TICK, empty_frame, variables_of
 from fastrm.results.store import file_attributes
 
-from tiny_experiment import contents
+from tiny_experiment import contents, experiment
 
 FIRST = Path(__file__).parents[1] / "data" / "first-landing.h5"
 TINY = Experiment(
@@ -97,6 +97,22 @@ def test_a_variable_that_an_older_file_lacks_reads_as_missing(variable, tmp_path
     expected = variable.missing.decode() if isinstance(variable.missing, bytes) else variable.missing
     assert np.array_equal(column, np.full(column.shape, expected), equal_nan=column.dtype.kind == "f")
     assert results.complete and results.to_xarray()[variable.name].shape == column.shape
+
+
+def test_runs_shorter_than_a_tick_that_have_no_row_read_as_one_row_of_missing_values(tmp_path):
+    def without_rows(file):
+        for name in ("tick", "step", *PER_TICK):
+            if name in file:
+                column = file[name][..., :0]
+                del file[name]
+                file.create_dataset(name, data=column)
+
+    run(experiment(steps=300), tmp_path / "short.h5")
+    results = load(edited(tmp_path / "old.h5", without_rows, tmp_path / "short.h5"))
+    assert results.complete and results["step"].tolist() == [300] and results["score"].shape == (results.runs, 1)
+    assert np.isnan(results["score"]).all() and not results["episodes"].any()
+    assert results["solved"].tolist() == load(tmp_path / "short.h5")["solved"].tolist()
+    assert results.summary()[0]["runs"] == 6 and results.to_xarray().sizes["tick"] == 1
 
 
 def test_a_variable_that_a_newer_file_has_is_passed_over(tmp_path):
