@@ -230,12 +230,13 @@ def _run(given: list[str], program: str) -> int:
 
 
 def _load_learner(arguments: argparse.Namespace) -> None:
-    """Run the file of a custom learner, which only the command line can name."""
+    """Run the files of custom learners, which only the command line can name."""
     from fastrm.learners import load_file
 
-    names = load_file(arguments.learner)
-    if getattr(arguments, "learn", "") is None:
-        raise ConfigError(f"--learner {arguments.learner}: goes with --learn {names[0]}, which trains it")
+    for path in arguments.learner:
+        names = load_file(path)
+        if getattr(arguments, "learn", "") is None:
+            raise ConfigError(f"--learner {path}: goes with --learn {names[0]}, which trains it")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ add_json = _argument("--json", action="store_true", help="print JSON on standard
 add_quiet = _argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 add_workers = _argument("-j", "--workers", type=int, metavar="N", help="workers (default: one per core)")
 add_learner_file = _argument(
-    "--learner", metavar="FILE", help="a Python file that registers your own learner; it is run"
+    "--learner", action="append", metavar="FILE", help="a Python file that registers your own learner; it is run"
 )
 """`__main__` loads it before the command runs."""
 

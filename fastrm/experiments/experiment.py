@@ -479,14 +479,15 @@ class Experiment:
         for method in methods:
             check_kind(method.label)
             if self.tasks and method.kind is None:
+                named = shown(replace(method, kind="boolean").label)
                 raise ConfigError(
                     f"method {shown(method.label)} names no kind of reward, but tasks {shown(self.tasks)} need one; "
-                    f"write such as {shown(replace(method, kind='boolean').label)}"
+                    + ("give kinds such as ['bool']" if learners else f"write such as {named}")
                 )
             if not self.tasks and method.kind is not None:
                 raise ConfigError(
                     f"method {shown(method.label)} names a kind of reward, but machine_files have their own; "
-                    f"write {shown(replace(method, kind=None).label)}"
+                    + ("leave out kinds" if kinds else f"write {shown(replace(method, kind=None).label)}")
                 )
         _check_spelling("setups", [parse_recipe(setup) for setup in self.setups], self.setups)
         _check_spelling("tasks", ["".join(task.split()) for task in self.tasks], self.tasks)

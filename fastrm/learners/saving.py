@@ -20,7 +20,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
 from fastrm.config import LearnerConfig, Profile
-from fastrm.errors import ConfigError, FastrmError, StoreError, printable
+from fastrm.errors import ConfigError, FastrmError, StoreError, printable, shown
 from fastrm.learners import registry
 from fastrm.learners.batch import Batch, check_numbers, roll_out
 from fastrm.learners.runs import Run
@@ -97,7 +97,7 @@ def load_run(path: str | Path) -> Run:
     name = printable(check_path(path, StoreError))
     try:
         with open_regular(path, StoreError, "a saved run") as file:
-            return _rebuild(_read(file, name))
+            return _rebuild(_read(file, name), name)
     except StoreError:
         raise
     except FastrmError as problem:
@@ -125,13 +125,17 @@ def _read(file: BinaryIO, name: str) -> dict[str, Array]:
     return {key.removesuffix(".npy"): np.load(io.BytesIO(data), allow_pickle=False) for key, data in found.items()}
 
 
-def _rebuild(arrays: dict[str, Array]) -> Run:
-    """Return the run that arrays describe."""
+def _rebuild(arrays: dict[str, Array], source: str) -> Run:
+    """Return the run that the arrays of a file describe."""
     head: dict[str, Any] = json.loads(arrays.pop("head").tobytes())
     if head["format"] != FORMAT:
         raise ConfigError(f"its format is {head['format']!r}, and this version of fastrm reads {FORMAT!r}")
     check_whole("steps", head["steps"], 1, 2**53)
     problem = _compile(head["problem"])
+    if head["algo"] not in registry.names(problem.kind):
+        raise StoreError(
+            f"{source}: learner {shown(head['algo'])} is not known here; import the module that registers it"
+        )
     names = [name for name in CURVES if name != "greedy_curve" or name in arrays]
     curves: dict[str, Any] = {name: arrays.pop(name) for name in names}
     for name, curve in curves.items():

@@ -54,9 +54,9 @@ function summaryPanel(data, onmethod) {
       ? [
           several(
             "steps to shortest",
-            "median of the steps after which the greedy policy always took a shortest path (and first took one)",
+            "median of the steps after which the greedy policy always took a shortest path, and first took one",
             ["steps_to_lasting_shortest_50", "steps_to_shortest_50"],
-            (row) => `${shortSteps(row.steps_to_lasting_shortest_50)} (${shortSteps(row.steps_to_shortest_50)})`,
+            (row) => `${shortSteps(row.steps_to_lasting_shortest_50)}, first ${shortSteps(row.steps_to_shortest_50)}`,
           ),
         ]
       : []),

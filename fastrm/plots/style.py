@@ -22,6 +22,7 @@ from fastrm.plots.palette import (
     MARKERS,
     OTHER_LEARNER,
 )
+from fastrm.textfile import check_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -180,12 +181,15 @@ def finish_figure(figure: Figure, handles: Sequence[Any], columns: int, title: s
         put_title(figure, title)
 
 
-def save(figure: Figure, path: Path, dpi: int | None = None) -> None:
+def save(figure: Figure, path: str | Path, dpi: int | None = None) -> None:
     """Write a figure in the format of the path's suffix; the same figure gives the same bytes.
 
     `dpi` is the number of pixels per inch, by default 200.
     """
+    path = Path(check_path(path, ConfigError))
     form = path.suffix.removeprefix(".")
+    if form not in _TIMELESS:
+        raise ConfigError(f"{path}: must end in .png, .pdf or .svg")
     if dpi is not None:
         check_whole("dpi", dpi, 20, 2400)
     pixels = STYLE["savefig.dpi"] if dpi is None else dpi

@@ -216,7 +216,7 @@ class Episode(ABC):
         return " ".join(self.labels)
 
 
-def parts_of(state: object, what: str, example: tuple[object, ...]) -> Sequence[Any]:
+def parts_of(state: object, what: str, example: tuple[object, ...]) -> list[Any]:
     """Return the parts of a state; raise ConfigError unless it has as many as an example."""
     if not isinstance(state, Sequence | np.ndarray) or isinstance(state, str) or len(state) != len(example):
         raise ConfigError(f"state={shown(state)}: must be {what}, such as {example}, or an episode")

@@ -276,6 +276,8 @@ class WaterProblem(Problem):
         """Return the numbers of both axes, time and machine state, as environments that observe states give them."""
         sizes = len(self.physics.x), len(self.physics.y), WATER_LIMIT, len(self.states)
         parts = parts_of(state, "states of both axes, time and machine state", (*self.physics.start.tolist(), 0, 0))
+        names = [name for _, name in self.states]
+        parts[3] = names.index(parts[3]) if names.count(parts[3]) == 1 else parts[3]
         for name, part, size in zip(("x", "y", "time", "state"), parts, sizes, strict=True):
             check_whole(name, part, 0, size - 1)
         return tuple(map(int, parts))

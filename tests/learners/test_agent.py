@@ -194,7 +194,7 @@ def test_on_water_world_an_agent_acts_on_states_and_on_episodes(algo, features):
     environment, policy, episode = RewardMachineEnv(problem, observation="states"), run.policy(), problem.episode()
     observation, _ = environment.reset(seed=0)
     for action in run.greedy_actions[0][:80]:
-        assert policy(observation) == policy(episode) == action
+        assert policy(observation) == policy(episode) == policy([*observation[:3], episode.state]) == action
         assert run.values(observation).tobytes() == run.values(episode).tobytes()
         episode.step(action)
         observation, *_ = environment.step(action)
@@ -236,6 +236,7 @@ def test_the_stages_left_in_every_state_are_those_that_the_machine_still_waits_f
     ("water", lambda run: run.act((0.5, 0, 0, 0)), "x=0.5: must be"),
     ("agenda", lambda run: run.act(((1, 1), "u0")), "state='u0': must be a list of targets that are left"),
     ("agenda", lambda run: run.act(((1, 1), ["z"])), "must be a list of targets that are left"),
+    ("agenda", lambda run: run.act(((1, 1), [])), "must be a list of targets that are left"),
     ("agenda", lambda run: run.act(3), "state=3: must be a cell and the targets that are left, such as"),
 ])  # fmt: skip
 def test_states_of_other_kinds_are_refused_in_one_line(problem, call, message):
@@ -310,7 +311,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_an_edited_file_is_refused_in_one_line(saved, tmp_path, change):
     edit(saved, tmp_path / "bad.npz", change)
-    with pytest.raises(StoreError, match=r"bad\.npz: not a run that fastrm saved, or damaged: ") as caught:
+    with pytest.raises(StoreError, match=r"bad\.npz: (not a run that fastrm saved, or damaged: |learner .os.system. is not known here)") as caught:
         load_run(tmp_path / "bad.npz")
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
 
