@@ -94,12 +94,13 @@ class Bar:
         with self._lock:
             if self._is_over or not _one_at_a_time.acquire(blocking=False):
                 return
-            self._shown = Progress(
+            shown = Progress(
                 BarColumn(WIDTH), TextColumn("{task.fields[bar].line}", markup=False),
                 console=self._console or Console(stderr=True), transient=True, redirect_stdout=_is_terminal(sys.stdout),
             )  # fmt: skip
-            self._shown.add_task("", total=self._total or None, completed=self._done, bar=self)
-            self._shown.start()
+            shown.add_task("", total=self._total or None, completed=self._done, bar=self)
+            shown.start()
+            self._shown = shown  # only now: `update` runs in another thread
 
 
 @contextmanager

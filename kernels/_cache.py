@@ -135,7 +135,7 @@ def _meaning(function) -> str | None:
         elif inspect.iscode(value):
             note(f"code {value.co_names} {value.co_varnames} {value.co_freevars}", value.co_code)
             add(value.co_consts)
-        elif is_covered:
+        elif is_covered and (inspect.ismodule(value) or hasattr(value, "__qualname__")):
             note("known", f"{home}.{getattr(value, '__qualname__', '')}".encode())
         elif not inspect.isfunction(value):
             raise LookupError

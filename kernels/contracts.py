@@ -117,7 +117,7 @@ class State(NamedTuple):
     log:    Log         #                          what is recorded of it
     q:      np.ndarray  # float64 [n, ...]         what it has learned, in the layout of the learner's kernel
     own:    Any         #                          what else the learner needs: a NamedTuple of its own, or ()
-    watch:  Watch | None = None  #                 the greedy policies; None, a separate type, where nobody asked
+    watch:  Watch | None = None  #                 the greedy policies; None, a separate type, unless requested
 
 
 class Span(NamedTuple):

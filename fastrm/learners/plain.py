@@ -179,7 +179,15 @@ class PlainPolicy:
         self.prototype, self.name = prototype, prototype.name
         self.semantics: int = getattr(prototype, "semantics", 1)
         shared = [field.name for kind in (LearnerConfig, Profile) for field in fields(kind) if field.name not in COMMON]
-        own = {k: v for k, v in vars(prototype).items() if isinstance(v, bool | int | float | str) and k != "name"}
+        members = {name: getattr(prototype, name, None) for name in dir(prototype) if not name.startswith("_")}
+        own = [
+            k for k, v in members.items() if isinstance(v, bool | int | float | str) and k not in ("name", "semantics")
+        ]
+        if clash := [name for name in own if name in (*shared, *COMMON)]:
+            raise ConfigError(
+                f"learner {shown(self.name)}: its attribute {clash[0]} has the name of a setting; read "
+                f"trial.config.{clash[0]}, or rename it"
+            )
         self.settings: tuple[str, ...] = tuple(getattr(prototype, "settings", (*shared, *own)))
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:

@@ -421,7 +421,7 @@ class Run:
 
     @property
     def steps_to_lasting_shortest(self) -> float:
-        """Steps at the first tick from which on it always did; NaN if it did not at the last."""
+        """Steps at the first tick from which every greedy path was a shortest one; NaN if the last one was not."""
         others = np.flatnonzero(~self._is_shortest())
         since = 0 if not others.size else int(others[-1]) + 1
         return float(self.step[since]) if since < len(self.step) else np.nan

@@ -218,15 +218,16 @@ def iter_runs(
         last = k + at_once
         batch.start(seeds[k:last], warm_start[k:last] if isinstance(warm_start, Sequence) else warm_start)
         piece = max(1, PIECE_STEPS // len(batch.seeds) // getattr(batch.learner, "slowness", 1))
-        every = _steps_between_calls(batch)
+        calls = _steps_of_calls(batch)
         ended: dict[int, Run] = {}  # by the callback
         while batch.done < batch.steps and len(ended) < len(batch.seeds):  # Ctrl-C is noticed in between
             begun = time.perf_counter()
-            batch.advance(piece if callback is None else min(piece, every - batch.done % every))
+            batch.advance(piece if callback is None else min(piece, calls[0] - batch.done))
             if between is not None:
                 made = k * batch.steps + len(batch.seeds) * batch.done
                 between(time.perf_counter() - begun, made, len(seeds) * batch.steps)
-            if callback is not None and (batch.done % every == 0 or batch.done == batch.steps):
+            if callback is not None and batch.done == calls[0]:
+                del calls[0]
                 for i in (i for i in range(len(batch.seeds)) if i not in ended):
                     run = batch.result(i)
                     if _is_true(callback(run)) or batch.done == batch.steps:
@@ -234,11 +235,12 @@ def iter_runs(
         yield from (ended.get(i) or batch.result(i) for i in range(len(batch.seeds)))
 
 
-def _steps_between_calls(batch: Batch) -> int:
-    """Return the steps between two calls of a callback: as many ticks as make at most a hundred calls."""
-    tick = batch.config.tick_within(batch.steps)
-    tick = 1 if tick == "log" else tick
-    return -(-batch.steps // (MOST_CALLS * tick)) * tick
+def _steps_of_calls(batch: Batch) -> list[int]:
+    """Return the steps at which a callback is called: at most a hundred ticks, and the end."""
+    ticks = batch.config.steps_at_ticks(batch.steps)
+    every = -(-len(ticks) // MOST_CALLS)
+    steps: list[int] = ticks[every - 1 :: every].tolist()
+    return steps if steps[-1:] == [batch.steps] else [*steps, batch.steps]
 
 
 def _is_true(answer: object) -> bool:

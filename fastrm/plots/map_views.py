@@ -295,7 +295,7 @@ def draw_run(run: Run) -> Figure:
         figure.subplots_adjust(left=0.12, right=0.97, bottom=0.2, top=0.87)
         axis.plot(run.step, run.score, color=HERE_COLOUR)
         axis.axhline(1.0, **RULE)
-        axis.set(xlim=(0, run.step[-1]), xlabel="training steps", ylabel="score (1 = unit)")
+        axis.set(xlim=(0, run.steps), xlabel="training steps", ylabel="score (1 = unit)")
         axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
         put_title(figure, f"{run.algo.upper()}{' + shaping' * run.shaping}, seed {run.seed}")
     return figure

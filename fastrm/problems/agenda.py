@@ -87,7 +87,8 @@ class AgendaProblem(CellProblem):
     def place_of(self, state: object) -> tuple[int, int]:
         """Return the number of a cell, and of the set of stages that are left, given as a list of their targets."""
         cell, targets = parts_of(state, "a cell and the targets that are left", (self.starts[0], list(self.stages[:2])))
-        if not isinstance(targets, Sequence) or not targets or not set(targets) <= set(self.stages):
+        is_list = isinstance(targets, Sequence) and bool(targets)
+        if not is_list or not all(isinstance(target, str) and target in self.stages for target in targets):
             raise ConfigError(f"state={shown(targets)}: must be a list of targets that are left, of {self.stages}")
         return self.number_of_any(cell), sum(1 << i for i, target in enumerate(self.stages) if target in targets)
 

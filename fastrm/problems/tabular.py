@@ -229,9 +229,11 @@ class TabularProblem(CellProblem):
     plain: Array
     """float64 [n_e, n_cols]: what the machines pay without their potentials."""
     example: Array
-    """int64 [n_e]: a move of every event, as s * n_a + a."""
+    """int64 [n_e]: a move of every event, as s * n_m + m, n_m being the moves of a cell."""
     potential: Array | None = None
     """float64 [n_s, n_cols]: Phi of every cell and state, None where no machine has one."""
+    outcome_of: Array | None = None
+    """int64 [n_s, n_a]: in `likely`, the move of the terrain that an action is; else None."""
     kind, is_quickly_solved = "tabular", True
 
     @property
@@ -313,7 +315,7 @@ class TabularProblem(CellProblem):
         next_s, event = (np.take_along_axis(table, likeliest, axis=1) for table in (tables.next_s, tables.event))
         moves = _pack_moves(next_s, event, 1)
         certain = tables._replace(next_s=read_only(next_s), event=read_only(event), moves=read_only(moves), chance=None)
-        return replace(self, tables=certain, potential=None)  # its rewards have it already
+        return replace(self, tables=certain, potential=None, outcome_of=likeliest)  # rewards have the potential already
 
     def step(self, s: int, u: int, a: int) -> Step:
         """Make move `a` from cell number `s` in state column `u`, by the rule of the world in plain Python.
@@ -330,7 +332,7 @@ class TabularProblem(CellProblem):
         if self.potential is None or gamma == self.gamma:
             return self
         tables, phi, reward = self.tables, self.potential, aligned_full(self.plain.shape)
-        here, there = self.example // self.n_actions, tables.next_s.ravel()[self.example]  # events are pairs of cells
+        here, there = self.example // tables.next_s.shape[1], tables.next_s.ravel()[self.example]  # pairs of cells
         ahead = np.take_along_axis(phi[there], tables.delta.astype(np.int64), axis=1)
         reward[...] = self.plain + (gamma * ahead - phi[here])
         reward[:, tables.n_u :] = 0.0
@@ -367,7 +369,8 @@ class TabularEpisode(Episode):
 
     def step(self, action: int) -> None:
         """Move; read the label of the cell reached; let the machine pay and change its state."""
-        self.labels = self.problem.terrain.labels(self.s, action)
+        chosen = self.problem.outcome_of
+        self.labels = self.problem.terrain.labels(self.s, action if chosen is None else int(chosen[self.s, action]))
         taken, u = self.problem.step(self.s, self.u, action), self.u
         self.s, self.u, self.event, self.reward = taken.s, taken.u, taken.event, taken.reward
         self.terminated, self.success, self.steps = not taken.is_live, taken.is_success, self.steps + 1

@@ -325,8 +325,9 @@ def _check_own(what: str, name: object) -> None:
 
 def _read_feature(grid: GridMap, cells: Array, name: str, given: Any) -> Array:
     """Return a feature of numbered cells, given as an array of the map's size or as a function of row and column."""
+    values = [given((row, column)) for row, column in cells.tolist()] if callable(given) else given
     try:
-        column = np.asarray([given((row, column)) for row, column in cells.tolist()] if callable(given) else given)
+        column = np.asarray(values)
         column = column if callable(given) else column[tuple(cells.T)] if column.shape == grid.size else np.zeros(0)
     except ValueError:  # rows that differ in length
         column = np.zeros(0)
@@ -339,14 +340,21 @@ def _read_feature(grid: GridMap, cells: Array, name: str, given: Any) -> Array:
     return column.astype(np.int32)
 
 
+def _several(given: Any) -> Collection[Any]:
+    """Return a collection, one thing as a list of it, and None as none."""
+    if given is None:
+        return ()
+    return given if isinstance(given, Collection) and not isinstance(given, str) else [given]
+
+
 def _read_labels(grid: GridMap, cells: Array, labels: MapLabels) -> dict[str, Array]:
     """Return where labels hold, given as a function of row and column, or as a list of cells for each."""
     number = {(row, column): s for s, (row, column) in enumerate(cells.tolist())}
     marks: dict[str, Array] = {}
     if callable(labels):
-        found = ((name, cell) for cell in number for name in _names(labels(cell)))
+        found = ((name, cell) for cell in number for name in _several(labels(cell)))
     else:
-        found = ((name, cell) for name, there in _items("labels", labels) for cell in there)
+        found = ((name, cell) for name, there in _items("labels", labels) for cell in _several(there))
     for name, cell in found:
         _check_own("labels", name)
         try:
@@ -357,10 +365,6 @@ def _read_labels(grid: GridMap, cells: Array, labels: MapLabels) -> dict[str, Ar
                 "column of one"
             ) from None
     return dict(sorted(marks.items()))
-
-
-def _names(named: str | Collection[str] | None) -> Collection[str]:
-    return [named] if isinstance(named, str) else named or ()
 
 
 def _start_cells(grid: GridMap, start: Start) -> Sequence[Cell]:

@@ -156,8 +156,14 @@ def steps_to_plateau(curves: Array, steps: Array, share: float = 0.98) -> Array:
 
 
 def _of_score(statistic: Callable[[Array, Array], Array]) -> Callable[[Mapping[str, Array]], Array]:
-    """Return a statistic of the columns from one of curves, of scores."""
-    return lambda columns: statistic(columns["score"], columns["step"])
+    """Return a statistic of the columns from one of curves, of scores; NaN for runs whose rows were never logged."""
+
+    def derive(columns: Mapping[str, Array]) -> Array:
+        is_blank = (np.isnan(columns["score"]) & np.isnan(columns["reward"])).all(axis=1)
+        is_known = (columns["error"] != b"") | ~is_blank
+        return np.where(is_known, statistic(columns["score"], columns["step"]), np.nan)
+
+    return derive
 
 
 def _total_shortest(run: Run) -> float:
@@ -202,7 +208,7 @@ VALUES = (
              math.nan, lambda run: run.steps_to_shortest, low=1, high=2**53,
              better="fewer", summary=(("median", "steps_to_shortest"),), on_request=True),
     Variable("steps_to_lasting_shortest", "f8", "run",
-             "steps at the first tick from which on it always did, NaN if it did not at the last",
+             "steps at the first tick from which every greedy path was a shortest one, NaN if the last one was not",
              math.nan, lambda run: run.steps_to_lasting_shortest, low=1, high=2**53,
              better="fewer", summary=(("median", "steps_to_lasting_shortest"),), on_request=True),
     Variable("train_seed", "u8", "run", "the seed that fastrm.train takes to repeat the run, 0 where none is known",

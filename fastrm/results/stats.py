@@ -434,6 +434,8 @@ def compare(results: Results, one: Any, two: Any, value: str, by: str, over: Ove
         shared = ", ".join(f"method{but}" if name == "method" else "map" if name == "grid" else name for name in alike)
         raise ConfigError(f"{one} and {two} have no runs that share {shared}")
     pair = np.array([[side[key] for key in common] for side in found])
+    if not is_steps and np.isnan(pair).any():
+        raise ConfigError(f"{value}: some runs have none; nothing to compare")
     ranks = np.where(np.isnan(pair), np.inf, pair) * (-1.0 if is_steps else 1.0)
     strata = np.array(["/".join(map(str, key[: len(key) - (by != "seed")])) for key in common])
     better = np.empty(len(common))
@@ -487,8 +489,9 @@ def _interval_of_chance(better: Array, maps: Array) -> tuple[float, float]:
 
 def _resolution(results: Results, reached: Array) -> float:
     """Return half the mean distance between the ticks at which something was first seen: the error of steps."""
-    if results.plan.learner.tick != "log":
-        return float(results.plan.learner.tick) / 2
+    tick = results.plan.learner.tick_within(results.plan.steps)
+    if tick != "log":
+        return float(tick) / 2
     ticks = results["step"]
     which = np.searchsorted(ticks, np.where(np.isnan(reached), ticks[-1], reached))
     return float(np.diff(ticks, prepend=0)[which].mean()) / 2

@@ -479,7 +479,9 @@ def check_same(runs: Runs, attributes: dict[str, Any], source: str) -> None:
             if here.get(key) != there.get(key):
                 called = f"semantics of {key}" if name == "semantics" else key
                 differences.append(f"{called} {there.get(key)!r} there, {here.get(key)!r} here")
-    reason = "; ".join(differences) or "a map or machine file has changed"
+    reason = "; ".join(differences) or (
+        "a map or machine file has changed, or an older version wrote it, with runs shorter than a tick"
+    )
     raise AnotherExperiment(f"{source}: holds another experiment ({reason[:600]}); choose another file, or start over")
 
 

@@ -188,7 +188,7 @@ class TableWorld:
             raise self._fault(f"probability: must be numbers, as many as in next_s, {list(self.next_s.shape)}")
         table = given.astype(np.float64)
         for what, is_bad in (
-            ("has no number from 0 to 1", ~((table >= 0) & (table <= 1)).all(axis=2)),
+            ("has a number outside 0 to 1", ~((table >= 0) & (table <= 1)).all(axis=2)),
             ("does not sum to 1", np.abs(table.sum(axis=2) - 1) > 1e-9),
         ):
             if is_bad.any():
@@ -408,7 +408,7 @@ class TableWorld:
             }
             labels = {key: named for key, named in found.items() if named}
         if start is None:
-            start = _begins(bare, len(rows), source)
+            start = _start_states(bare, len(rows), source)
         if settings.get("layout") is None:
             settings["layout"] = _lay_out(bare, len(rows), start)
         if is_certain:
@@ -451,7 +451,7 @@ def _transitions(env: Any, source: str) -> list[list[list[Transition]]]:
         ]  # fmt: skip
     except (KeyError, IndexError, TypeError, ValueError):
         rows = []
-    if not rows or not all(len(row) == len(rows[0]) and all(row) for row in rows):
+    if not rows or not rows[0] or not all(len(row) == len(rows[0]) and all(row) for row in rows):
         raise MapError(
             f"{source}: P: must list (probability, next state, reward, terminated) for every state 0, 1, ... and each "
             "of its actions 0, 1, ..."
@@ -459,12 +459,15 @@ def _transitions(env: Any, source: str) -> list[list[list[Transition]]]:
     return rows
 
 
-def _begins(env: Any, n_cells: int, source: str) -> list[int]:
+def _start_states(env: Any, n_cells: int, source: str) -> list[int]:
     """Return the states in which an environment begins, each as likely as the others."""
-    share = np.asarray(getattr(env, "initial_state_distrib", ()), dtype=np.float64)
+    try:
+        share = np.asarray(getattr(env, "initial_state_distrib", ()), dtype=np.float64)
+    except (TypeError, ValueError):
+        share = np.zeros(0)
     begins = np.flatnonzero(share)
     if share.shape != (n_cells,) or not np.allclose(share[begins], 1 / max(1, begins.size), rtol=1e-9):
-        raise MapError(f"{source}: does not begin in some states, each as likely as the others; give start=[...]")
+        raise MapError(f"{source}: its start states are unknown or not equally likely; give start=[...]")
     cells: list[int] = begins.tolist()
     return cells
 

@@ -48,7 +48,7 @@ def advance(tables, q, twin, first, controller, s, u, column):
 
 @jit
 def follow(tables, q, first, controller, s, u, path):
-    """Follow the greedy policy from cell s in machine state u; `first` and `controller` are None but for HRM.
+    """Follow the greedy policy from cell s in machine state u; `first` and `controller` are None except for HRM.
 
     `path` int64 is overwritten with the cells visited, the start included; its size bounds the length. Returns the
     number of steps and the outcome, LIVE when the path was full before the task was over.
@@ -102,7 +102,7 @@ def length_of_tour(tour, i, s):
 
 @part
 def watch(tables, seen, span, k, i):
-    """Log how long the greedy policy of run i takes after tick k of a span; `seen` is None where nobody asked."""
+    """Log how long the greedy policy of run i takes after tick k of a span, if curves were requested."""
     if seen is None:
         return
     if span.row >= 0:

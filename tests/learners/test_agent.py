@@ -311,7 +311,9 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_an_edited_file_is_refused_in_one_line(saved, tmp_path, change):
     edit(saved, tmp_path / "bad.npz", change)
-    with pytest.raises(StoreError, match=r"bad\.npz: (not a run that fastrm saved, or damaged: |learner .os.system. is not known here)") as caught:
+    with pytest.raises(
+        StoreError, match=r"bad\.npz: (not a run that fastrm saved, or damaged: |learner .os.system. is not known here)"
+    ) as caught:
         load_run(tmp_path / "bad.npz")
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
 

@@ -198,3 +198,25 @@ def test_greedy_curves_end_with_the_likeliest_outcomes_as_greedy_lengths_do():
     lengths = [np.nan if run.greedy_length is None else run.greedy_length for run in runs]
     assert np.array_equal([run.greedy_curve[-1] for run in runs], lengths, equal_nan=True)
     assert len({*lengths}) > 1 and np.isfinite(lengths).any()
+
+
+ICE = fastrm.TableWorld(
+    np.array([[[1, 0]], [[2, 1]], [[2, 2]]]).repeat(2, axis=1),
+    {2: "gold"}, 0, probability=np.array([[[0.8, 0.2]]] * 3).repeat(2, axis=1),
+)  # fmt: skip
+
+
+def test_a_walk_without_chance_shows_the_labels_of_the_likeliest_outcomes():
+    machine = fastrm.RewardMachine.parse("start u\nsuccess done\nu -> done when gold reward 1\nu -> u otherwise")
+    run = fastrm.train(fastrm.compile(ICE, machine), "crm", steps=2000)
+    assert [moment.label for moment in run.walk()] == ["", "", "gold"] and run.walk()[-1].success
+
+
+def test_potentials_are_paid_where_chance_decides():
+    text = "start u\nsuccess done\npotential 0.1\nu -> done when gold reward 1\nu -> u otherwise"
+    plain, paid = (
+        fastrm.solve(fastrm.compile(ICE, fastrm.RewardMachine.parse(each)))
+        for each in (text.replace("potential 0.1\n", ""), text)
+    )
+    phi = -0.1 * np.array([2.0, 1.0])
+    assert np.allclose(paid.value[:2, 0], plain.value[:2, 0] - phi)

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from fastrm import Experiment, LearnerConfig, StoreError, load, run
+from fastrm import ConfigError, Experiment, LearnerConfig, StoreError, load, run
 from fastrm.bench.__main__ import main
 from fastrm.experiments import Plan, merge
 from fastrm.results.hdf5 import pack, seal, unseal
@@ -113,6 +113,9 @@ def test_runs_shorter_than_a_tick_that_have_no_row_read_as_one_row_of_missing_va
     assert np.isnan(results["score"]).all() and not results["episodes"].any()
     assert results["solved"].tolist() == load(tmp_path / "short.h5")["solved"].tolist()
     assert results.summary()[0]["runs"] == 6 and results.to_xarray().sizes["tick"] == 1
+    assert np.isnan(results.per_run_values("area")).all()
+    with pytest.raises(ConfigError, match="area: some runs have none; nothing to compare"):
+        results.compare("crm-rs-bool", "qrm-bool", "area")
 
 
 def test_a_variable_that_a_newer_file_has_is_passed_over(tmp_path):
