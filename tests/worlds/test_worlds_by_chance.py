@@ -30,7 +30,7 @@ def ice(**changes):
     ("changes", "message"),
     [
         ({"probability": [[[0.8, 0.1]] * 2] * 5}, "action 0 in cell 0 does not sum to 1: 0.8, 0.1; give each"),
-        ({"probability": [[[0.8, 0.2], [1.2, -0.2]]] * 5}, "probability: action 1 in cell 0 has a number outside 0 to 1"),
+        ({"probability": [[[0.8, 0.2], [1.2, -0.2]]] * 5}, "action 1 in cell 0 has a number outside 0 to 1"),
         ({"probability": [[[0.5, float("nan")]] * 2] * 5}, "has a number outside 0 to 1: 0.5, nan"),
         ({"probability": [[[0.5, float("inf")]] * 2] * 5}, "has a number outside 0 to 1: 0.5, inf"),
         ({"probability": [[0.8, 0.2]] * 5}, r"probability: must be numbers, as many as in next_s, \[5, 2, 2\]"),
