@@ -201,9 +201,10 @@ def test_greedy_curves_end_with_the_likeliest_outcomes_as_greedy_lengths_do():
 
 
 ICE = fastrm.TableWorld(
-    np.array([[[1, 0]], [[2, 1]], [[2, 2]]]).repeat(2, axis=1),
-    {2: "gold"}, 0, probability=np.array([[[0.8, 0.2]]] * 3).repeat(2, axis=1),
+    [[[0, 0], [0, 0], [1, 0]], [[1, 1], [1, 1], [2, 1]], [[2, 2]] * 3],
+    {2: "gold"}, 0, probability=[[[0.8, 0.2]] * 3] * 3,
 )  # fmt: skip
+"""The last of three actions leads on, four times in five."""
 
 
 def test_a_walk_without_chance_shows_the_labels_of_the_likeliest_outcomes():
