@@ -18,8 +18,8 @@ from fastrm.errors import ConfigError, FastrmError, place, printable
 from fastrm.learners import registry
 from fastrm.textfile import check_path
 
-_loaded: dict[str, tuple[str, tuple[str, ...]]] = {}
-"""Content, as a hash, and learners of every file."""
+_loaded: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {}
+"""Content, as a hash, of every file, and its learners with the file and class of each."""
 
 
 def load_file(path: str | Path) -> tuple[str, ...]:
@@ -44,20 +44,24 @@ def load_file(path: str | Path) -> tuple[str, ...]:
     if known is not None and set(known[1]) <= set(registry.names()):
         if known[0] != content:
             raise ConfigError(f"{shown_as}: has changed since this process loaded it; start the process again")
-        return known[1]
+        return tuple(known[1])
     before = registry.known()
     _run(file, shown_as)
     names = tuple(name for name, learner in registry.known().items() if before.get(name) is not learner)
     if not names:
         raise ConfigError(f"{shown_as}: registers no learner; let it call fastrm.register(MyLearner())")
-    _loaded[str(file)] = content, names
+    _loaded[str(file)] = content, {name: registry.origin(registry.known()[name]) for name in names}
     return names
 
 
 def loaded_files() -> tuple[tuple[str, str], ...]:
-    """Return the path of every file and a hash of its content, for `load_again` in another process."""
-    known = set(registry.names())
-    return tuple((path, content) for path, (content, names) in _loaded.items() if known.issuperset(names))
+    """Return the path of every file whose learners are in use, and a hash of its content, for `load_again`."""
+    known = registry.known()
+    return tuple(
+        (path, content)
+        for path, (content, homes) in _loaded.items()
+        if all(name in known and registry.origin(known[name]) == home for name, home in homes.items())
+    )
 
 
 def load_again(files: Iterable[tuple[str, str]]) -> None:

@@ -188,7 +188,7 @@ def register(learner: Learner | PlainLearner) -> None:
         raise ConfigError(f"learner {shown(name)}: a name is lower-case letters, digits and hyphens, such as my-sarsa")
     if name.rpartition("-")[2] in {"rs", *(kind.rpartition("-")[2] for kind in (*SHORT_KINDS, *KINDS))}:
         raise ConfigError(f"learner {shown(name)}: its last word would be read as shaping or as a kind of machine")
-    if name in BUILT_IN or _origin(_known.get(name, learner)) != _origin(learner):
+    if name in BUILT_IN or origin(_known.get(name, learner)) != origin(learner):
         raise ConfigError(f"learner {shown(name)}: there is one of this name already; choose another name")
     is_plain = hasattr(learner, "act") or hasattr(learner, "learn")
     kernel = ("semantics", "settings", "per_state", "begin", "advance", "values", "follow")
@@ -240,7 +240,7 @@ def _written(learner: object) -> object:
     return getattr(learner, "prototype", learner)
 
 
-def _origin(learner: object) -> tuple[str, str]:
+def origin(learner: object) -> tuple[str, str]:
     """Return file and name of a learner's class: one file may be imported, and named on the command line besides."""
     kind = type(_written(learner))
     return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__, kind.__qualname__

@@ -42,7 +42,7 @@ def random_chances(seed, actions, outcomes, most):
     return next_s, labels, starts, [[[w / sum(chances) for w in chances] for chances in row] for row in weights]
 
 
-@pytest.mark.parametrize("algo", WORLDS)
+@pytest.mark.parametrize("algo", either([*WORLDS], ["qrm", "crm", "hrm", "dyna"]))
 def test_learners_equal_the_oracle_where_chance_decides(algo):
     for seed in range(either(12, 6)):
         next_s, labels, starts, probability = random_chances(seed, *WORLDS[algo])

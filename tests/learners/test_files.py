@@ -118,3 +118,11 @@ def test_what_is_no_python_file_is_refused(here, capsys):
         ("x.toml", "x.toml: must be a Python file"),
     ):
         assert main(["run", "x.toml", "--learner", name]) == 2 and message in capsys.readouterr().err
+
+
+def test_a_file_whose_learner_was_replaced_is_not_loaded_by_workers(here):
+    (here / "another.py").write_text(LEARNER)
+    load_file("half.py")
+    registry.forget("half")
+    load_file("another.py")
+    assert [Path(path).name for path, _ in loaded_files()] == ["another.py"]

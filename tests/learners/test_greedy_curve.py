@@ -36,7 +36,7 @@ def large_agenda():
 
 
 CASES = [
-    *((any_order, name) for name in either(registry.BUILT_IN, ("qrm", "crm", "double-q", "coupled"))),
+    *((any_order, name) for name in either(registry.BUILT_IN, ("crm", "double-q", "coupled"))),
     *((two_tasks_from_anywhere, name) for name in either(("qrm", "crm", "hrm", "double-q"), ("hrm",))),
     *((water, name) for name in either(("qrm", "crm"), ("crm",))),
     *either([(large_agenda, "coupled")], []),
