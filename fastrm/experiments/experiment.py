@@ -21,7 +21,7 @@ from fastrm.checks import check_choice, check_number, check_truth, check_whole, 
 from fastrm.config import FigureConfig, LearnerConfig, Profile
 from fastrm.errors import ConfigError, FastrmError, did_you_mean, printable, shown
 from fastrm.learners import registry
-from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, check_task, find_kind
+from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, check_offset, check_task, find_kind
 from fastrm.problems import ANYWHERE, METRICS, Metric
 from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
@@ -413,7 +413,10 @@ class Experiment:
     start: str | None = None
     """Where episodes begin: ``anywhere``, or in the start cells that the maps mark."""
     scale: float = 0.01
-    """Potential machines: what a step towards the end is worth."""
+    """Machines with a potential: what a step towards the end is worth."""
+    offset: str | float = "size"
+    """Machines of the kinds offset and local-potential: how far each target after the next one counts as being:
+    ``size`` (the largest distance of the map), ``legs`` (as far as it is from the target before it), or a number."""
     terminal_rewards: Mapping[str, float | str] = field(default_factory=dict)
     """Terminal rewards by kind, in place of the paper's: a number, or ``"1.1 R*"`` for ``R* + 0.1 |R*|``, R* being the
     exact threshold of each map and task."""
@@ -449,6 +452,7 @@ class Experiment:
         check_number("slip", self.slip, 0, 1)
         check_start(self.start)
         check_number("scale", self.scale, 1e-100, 1e100)
+        check_offset(self.offset)
         if self.optimism is not None:
             check_number("optimism", self.optimism, -1e6, 1e6)
         learner, sweep = read_learner(self.learner)

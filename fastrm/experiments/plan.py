@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -203,7 +203,10 @@ def machines_of(
     """Build the machine of a task: one for all maps, or one per map where the reward depends on it."""
 
     def build(terminal: float | None) -> RewardMachine:
-        return build_task(task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale)
+        offset = cast('Literal["size", "legs"] | float', experiment.offset)
+        return build_task(
+            task, kind=kind, closer=experiment.closer, terminal_reward=terminal, scale=experiment.scale, offset=offset
+        )
 
     reward = experiment.terminal_rewards.get(kind)
     if not isinstance(reward, str):

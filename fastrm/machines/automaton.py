@@ -39,13 +39,24 @@ class Automaton:
         """Return the labels that advance a state: they lead elsewhere, and not to failure."""
         return [label for label in self.labels if self.moves[state][label] not in (state, FAILED)]
 
-    def visits(self) -> int:
-        """Return the length of the longest path to success; only where states never recur, as in tasks."""
+    def visits(self) -> dict[int, int]:
+        """Return the length of the longest path to success from every state; only where states never recur."""
         ahead = [{there for there in ways.values() if there not in (u, FAILED)} for u, ways in enumerate(self.moves)]
         longest = dict[int, int]()
         for state in TopologicalSorter(dict(enumerate(ahead))).static_order():
             longest[state] = 0 if state == DONE else 1 + max(longest[there] for there in ahead[state])
-        return longest[0]
+        return longest
+
+    def sequence(self) -> list[str] | None:
+        """Return the targets of a task that visits one after the other, None for all other tasks."""
+        targets, state = list[str](), 0
+        while state != DONE:
+            ways = {label: there for label, there in self.moves[state].items() if there != state}
+            if len(ways) != 1 or NO_LABEL in ways or FAILED in ways.values():
+                return None
+            ((label, state),) = ways.items()
+            targets.append(label)
+        return targets
 
 
 class TooManyStates(Exception):

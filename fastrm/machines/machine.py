@@ -19,8 +19,8 @@ from fastrm.errors import ConfigError, MachineError, did_you_mean, place, printa
 from fastrm.machines import ltlf, reward_kinds, terms
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton, reached_from
 from fastrm.machines.language import drafts
-from fastrm.machines.language.drafts import Agenda, Draft, Edge, describe
-from fastrm.machines.language.expressions import Otherwise, constant, leaves
+from fastrm.machines.language.drafts import Agenda, Draft, Edge, StatePotential, describe
+from fastrm.machines.language.expressions import FEATURES, Feature, Otherwise, constant, leaves, write
 from fastrm.machines.language.tokens import fault
 from fastrm.machines.reward_kinds import KindName, Payment, PaymentSettings, find_kind
 from fastrm.textfile import read_text
@@ -56,6 +56,7 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
     defaults: set[str] = set()
     if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
         yield None, f"potential {shown(draft.potential)}: must be a number from 0 (none) to 1e100"
+    yield from _odd_potentials(draft)
     if draft.score not in ("task", "own"):
         yield None, f"score {shown(draft.score)} is unknown; expected task or own"
     for edge in draft.edges:
@@ -76,6 +77,23 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
     yield from _unconnected(draft, lines)
 
 
+def _odd_potentials(draft: Draft) -> Iterator[tuple[int | None, str]]:
+    """Yield what is wrong with the potentials of single states."""
+    seen: set[str] = set()
+    for one in draft.state_potentials:
+        if draft.potential:
+            yield one.line, f"potential {one.state}: beside a potential of all states; keep one of the two"
+        if one.state not in draft.states:
+            yield one.line, f"potential {one.state}: is no state{did_you_mean(one.state, draft.states)}"
+        if one.state in seen:
+            yield one.line, f"potential {one.state}: is given twice; keep one line"
+        seen.add(one.state)
+        for leaf in leaves(one.value):
+            if not isinstance(leaf, Feature) or FEATURES[leaf.function].known != "after":
+                known = ", ".join(row.written for row in FEATURES.values() if row.known == "after")
+                yield one.line, f"potential {one.state}: {write(leaf)} depends on the move; it may read {known}"
+
+
 def _odd_fields(draft: Draft) -> Iterator[str]:
     """Yield messages about fields of the wrong type, which only programs can write."""
     for field in ("start", "name", "source", "score"):
@@ -89,6 +107,10 @@ def _odd_fields(draft: Draft) -> Iterator[str]:
         yield f"start={shown(draft.start)}: must name a state"
     if not isinstance(draft.edges, tuple) or not all(isinstance(edge, Edge) for edge in draft.edges):
         yield f"edges={shown(draft.edges)}: must be a tuple of edges"
+    if not isinstance(draft.state_potentials, tuple) or not all(
+        isinstance(one, StatePotential) for one in draft.state_potentials
+    ):
+        yield f"state_potentials={shown(draft.state_potentials)}: must be a tuple of state potentials"
 
 
 def _is_state_name(name: object) -> bool:
@@ -274,7 +296,9 @@ class RewardMachine(Draft):
     def pays_at_the_end(self) -> bool:
         """Whether it pays 1 for completing the task and nothing else, as Boolean machines do."""
         ends = (1.0 if edge.target in self.success else 0.0 for edge in self.edges)
-        return not self.potential and all(constant(e.reward) == paid for e, paid in zip(self.edges, ends, strict=True))
+        return not self.has_potential and all(
+            constant(e.reward) == paid for e, paid in zip(self.edges, ends, strict=True)
+        )
 
     def potentials(self, gamma: float) -> dict[str, float]:
         """Return the shaping potential of every state, terminals included.
@@ -328,14 +352,15 @@ class RewardMachine(Draft):
         ----------
         task : str
             Letters of object types joined by ``-``, such as ``a-b-c``.
-        kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
-            Or in short ``bool``, ``num-bool``, ``num``, ``pot``, ``dtg``.
+        kind : {"boolean", "numeric-boolean", "numeric", "offset", "potential", "local-potential", "distance-to-go"}
+            Or in short ``bool``, ``num-bool``, ``num``, ``offset``, ``pot``, ``local``, ``dtg``.
             What the machine pays on the way: nothing; `step_reward` for every step towards a target; minus the distance
-            to it; a potential; or minus the steps to go to the end of the task (see `reward_kinds`).
+            to it; the same minus an offset for the targets after it; what a potential changes by, of the steps to go or
+            of the distance to the target; or minus the steps to go to the end of the task (see `reward_kinds`).
         terminal_reward : float, optional
-            Reward for the end of the task. By default the paper's: 1 (boolean, potential); 1000 (numeric-boolean); 0,
-            10 000, 100 000 for one, two, three visits and ten times more for each further one (numeric); 0
-            (distance-to-go).
+            Reward for the end of the task. By default the paper's: 1 (boolean, potentials); 1000 (numeric-boolean); 0,
+            10 000, 100 000 for one, two, three visits and ten times more for each further one (numeric); 0 (offset,
+            distance-to-go).
         failure_reward : float, optional
             Reward for what must be avoided. By default 0; numeric: -1000 for one visit and ten times more for each
             further one; distance-to-go: minus the square of the longest way to go, minus 1.
@@ -350,12 +375,16 @@ class RewardMachine(Draft):
             Numeric-boolean: reaching a target before the last pays `step_reward` (the paper's figure) or
             `terminal_reward` (its text).
         scale : float
-            Potential: what a step towards the end is worth, 0.01 by default.
+            Potentials: what a step towards the end is worth, 0.01 by default.
+        offset : {"size", "legs"} or float
+            Offset and local-potential: how far the targets after the next one count as being. By default each counts as
+            the largest distance of the world, ``span()``; with "legs" as the distance from the target before it, on
+            worlds with one object of each type; or as a number of steps.
 
         Raises
         ------
         MachineError
-            When the task is not a sequence of letters.
+            When the task is not a sequence of letters, or the kind is not for it.
         ConfigError
             When a setting is unknown or out of range.
 

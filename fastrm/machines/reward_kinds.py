@@ -1,34 +1,42 @@
 """Kinds of reward: what the edges of a task pay in each.
 
-With x the targets of state u (the labels that advance it), and D(s, u) the fewest steps that complete the task,
+With x the targets of state u (the labels that advance it), d the distance to the nearest of them, K(u) an offset for
+the targets after the next one, and D(s, u) the fewest steps that complete the task,
 
 =================  ===========================  ================  ===========================================
 kind               arrival, on the way          arrival, the end  otherwise
 =================  ===========================  ================  ===========================================
 boolean            0                            R = 1             0
 numeric-boolean    r = 0.1                      R = 1000          r if closer(x) for some target x, else 0
-numeric            0                            R                 minus the distance to the nearest target
-distance-to-go     -D(s', u')                   R = 0             -D(s', u')
+numeric            0                            R                 -d
+offset             -K(u)                        R = 0             -(d + K(u))
 potential          gamma Phi(s', u') - Phi(s, u), with Phi = -c D, on every edge, and R = 1 at the end
+local-potential    the same with Phi = -c (d + K(u))
+distance-to-go     -D(s', u')                   R = 0             -D(s', u')
 =================  ===========================  ================  ===========================================
 
-The first three are the paper's, for one target at a time. The last two, paid as above, cannot mislead: D(s', u') is at
-least D(s, u) - 1, so -D is largest term by term on shortest paths, whatever the discount; and a potential changes no
-optimal policy of the rewards it is added to (Ng, Harada and Russell 1999), here R at the end, worth most when early.
+The first three are the paper's, for one target at a time. The others cannot mislead. D(s', u') is at least D(s, u) - 1,
+so -D is largest term by term on shortest paths, whatever the discount. The same holds for -(d + K) in sequences with
+one object per type, if K(u) is at least K of the next state plus the way between the two targets. A potential changes
+no optimal policy of the rewards it is added to (Ng, Harada and Russell 1999), here R at the end, worth most when early.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from functools import reduce
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypedDict
 
 from fastrm.checks import check_choice, check_number
-from fastrm.errors import ConfigError, did_you_mean, shown
+from fastrm.errors import ConfigError, MachineError, did_you_mean, shown
 from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton
-from fastrm.machines.language.drafts import Draft, Edge
+from fastrm.machines.language.drafts import Draft, Edge, StatePotential
 from fastrm.machines.language.expressions import (
+    SPAN,
     TO_GO,
+    Binary,
     Chain,
     Expression,
     Feature,
@@ -38,8 +46,10 @@ from fastrm.machines.language.expressions import (
     Unary,
 )
 
-Kind = Literal["boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"]
-KindName = Kind | Literal["bool", "num-bool", "num", "pot", "dtg"]
+Kind = Literal[
+    "boolean", "numeric-boolean", "numeric", "offset", "potential", "local-potential", "distance-to-go"
+]  # fmt: skip
+KindName = Kind | Literal["bool", "num-bool", "num", "pot", "local", "dtg"]
 """Names of kinds: in full, or as in names of methods."""
 MAX_VISITS = 300
 END, LOST = "done", "failed"
@@ -55,6 +65,7 @@ class PaymentSettings(TypedDict, total=False):
     distance: Literal["after", "before"]
     arrival: Literal["step", "terminal"]
     scale: float
+    offset: Literal["size", "legs"] | float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +80,7 @@ class Payment:
     distance: Literal["after", "before"] = "after"
     arrival: Literal["step", "terminal"] = "step"
     scale: float = 0.01
+    offset: Literal["size", "legs"] | float = "size"
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
@@ -77,6 +89,9 @@ class Payment:
         check_choice("arrival", self.arrival, ("step", "terminal"))
         check_number("step_reward", self.step_reward)
         check_number("scale", self.scale, 1e-100, 1e100)
+        check_offset(self.offset)
+        if self.terminal_reward is not None and self.terminal_reward < 0 and self.kind == "offset":
+            raise ConfigError(f"terminal_reward={shown(self.terminal_reward)}: offset needs a number from 0")
         for name in ("terminal_reward", "failure_reward"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name))
@@ -100,6 +115,25 @@ class Payment:
         return self.row.failure(visits) if self.failure_reward is None else _number(self.failure_reward)
 
 
+def check_offset(offset: object) -> None:
+    """Raise ConfigError unless `offset` is "size", "legs", or a number of steps from 0."""
+    if isinstance(offset, str):
+        check_choice("offset", offset, ("size", "legs"))
+    else:
+        check_number("offset", offset, 0, 1e100)
+
+
+class Stage(NamedTuple):
+    """What a machine state asks for."""
+
+    targets: Sequence[str]
+    """The labels that advance it."""
+    visits: int
+    """Most visits that are left."""
+    sequence: Sequence[str] | None
+    """The targets of all visits that are left, where they come one after the other."""
+
+
 def _number(value: float) -> Number:
     return Number(float(value) + 0.0)  # no minus zero
 
@@ -116,15 +150,57 @@ def _ten_to_the_visits(visits: int) -> float:
     return float(f"1e{visits + 2}")
 
 
-def _step_or_terminal(payment: Payment) -> Expression:
+def _step_or_terminal(payment: Payment, stage: Stage) -> Expression:
     return payment.terminal(1) if payment.arrival == "terminal" else _number(payment.step_reward)
 
 
-def _minus_distance(payment: Payment, targets: Sequence[str]) -> Expression:
-    distances = tuple(Feature("d" if payment.distance == "after" else "d_before", label) for label in targets)
+def _distance(stage: Stage, feature: str) -> Expression:
+    """Return the distance to the nearest target of a state, 0 where it has none."""
+    distances = tuple(Feature(feature, label) for label in stage.targets)
     if not distances:
         return Number(0.0)
-    return Unary("-", distances[0] if len(distances) == 1 else Chain("min", distances))
+    return distances[0] if len(distances) == 1 else Chain("min", distances)
+
+
+def _minus_distance(payment: Payment, stage: Stage) -> Expression:
+    return _minus(_distance(stage, "d" if payment.distance == "after" else "d_before"))
+
+
+def _with_offset(payment: Payment, stage: Stage, distance: Expression) -> Expression:
+    """Add to a distance how far the targets after the next one count as being."""
+    later = stage.visits - 1
+    if payment.offset == "size":
+        return _sum(distance, _product(later, SPAN))
+    if not isinstance(payment.offset, str):
+        return _sum(distance, _number(later * payment.offset))
+    if stage.sequence is None:
+        raise ConfigError("offset='legs': is for targets one after the other; take 'size', or a number of steps")
+    return reduce(_sum, (Feature("leg", x, y) for x, y in pairwise(stage.sequence)), distance)
+
+
+def _minus_offset(payment: Payment, stage: Stage) -> Expression:
+    return _minus(_with_offset(payment, stage, Number(0.0)))
+
+
+def _minus_distance_and_offset(payment: Payment, stage: Stage) -> Expression:
+    return _minus(_with_offset(payment, stage, _distance(stage, "d_only")))
+
+
+def _local_potential(payment: Payment, stage: Stage) -> Expression:
+    """Return Phi: minus `scale` times the distance to the next target and the offset of the others."""
+    return _product(-payment.scale, _with_offset(payment, stage, _distance(stage, "d")))
+
+
+def _minus(operand: Expression) -> Expression:
+    return _number(-operand.value) if isinstance(operand, Number) else Unary("-", operand)
+
+
+def _sum(left: Expression, right: Expression) -> Expression:
+    return left if right == Number(0.0) else right if left == Number(0.0) else Binary("+", left, right)
+
+
+def _product(factor: float, operand: Expression) -> Expression:
+    return Number(0.0) if factor == 0 else operand if factor == 1 else Binary("*", _number(factor), operand)
 
 
 @dataclass(frozen=True)
@@ -139,16 +215,22 @@ class RewardKind:
     """R by the visits of a task."""
     failure: Callable[[int], Expression] = _zero
     """What failing pays, by the visits of a task."""
-    arrive: Callable[[Payment], Expression] = _zero
+    arrive: Callable[[Payment, Stage], Expression] = _zero
     """What reaching a target before the last pays."""
-    wait: Callable[[Payment, Sequence[str]], Expression] = _zero
-    """What every other move pays, given the targets of the state."""
+    wait: Callable[[Payment, Stage], Expression] = _zero
+    """What every other move pays."""
     counts_visits: bool = False
     """Whether R or failing depends on the visits of a task; they count as 1 elsewhere."""
     pays_approach: bool = False
     """Whether an edge of its own pays `step_reward` for a step towards a target."""
     has_potential: bool = False
     """Whether all edges also pay a potential, `scale` times the steps to go."""
+    potential: Callable[[Payment, Stage], Expression] | None = None
+    """Phi of a state, where edges pay another potential."""
+    looks_ahead: bool = False
+    """Whether it reads how many visits of a task are left, and which."""
+    only_sequences: bool = False
+    """Whether it is only for tasks of different targets in turn."""
     in_paper: bool = False
 
 
@@ -162,8 +244,13 @@ _ROWS: dict[Kind, RewardKind] = {row.name: row for row in (
                lambda visits: 0.0 if visits == 1 else _ten_to_the_visits(visits),
                lambda visits: Number(-_ten_to_the_visits(visits)),
                wait=_minus_distance, counts_visits=True, in_paper=True),
+    RewardKind("offset", "offset", "R at the end, minus the distance to the target and an offset for those after it",
+               lambda visits: 0.0, arrive=_minus_offset, wait=_minus_distance_and_offset,
+               looks_ahead=True, only_sequences=True),
     RewardKind("potential", "pot", "R at the end, and what every move changes of a potential",
                lambda visits: 1.0, has_potential=True),
+    RewardKind("local-potential", "local", "the same, of a potential made of the distance to the next target",
+               lambda visits: 1.0, potential=_local_potential, looks_ahead=True),
     RewardKind("distance-to-go", "dtg", "minus the steps to go to the end of the task",
                lambda visits: 0.0, _minus_steps_to_go, arrive=_minus_steps_to_go, wait=_minus_steps_to_go),
 )}
@@ -190,28 +277,38 @@ def find_kind(name: KindName) -> Kind:
 
 def build(automaton: Automaton, payment: Payment, name: str, source: str) -> Draft:
     """Give every move of an automaton its reward."""
-    row = payment.row
-    visits = automaton.visits() if row.counts_visits else 1
-    last, failure, arrive = payment.terminal(visits), payment.failure(visits), row.arrive(payment)
+    row, sequence = payment.row, automaton.sequence()
+    left = automaton.visits() if row.counts_visits or row.looks_ahead else dict.fromkeys(range(len(automaton.moves)), 1)
+    if row.only_sequences and (sequence is None or any(x == y for x, y in pairwise(sequence))):
+        raise MachineError(
+            f"{source}: the kind {row.name} is for different targets in turn, such as a-b-a; rewards for other tasks "
+            "could mislead; use the kind local-potential"
+        )
+    visits = left[0] if row.counts_visits else 1
+    last, failure = payment.terminal(visits), payment.failure(visits)
     names = {DONE: END, FAILED: LOST, **{i: f"u{i}" for i in range(len(automaton.moves))}}
     edges: list[Edge] = []
+    potentials: list[StatePotential] = []
     for state, ways in enumerate(automaton.moves):
-        stay = ways[NO_LABEL]
+        stay, targets = ways[NO_LABEL], automaton.targets(state)
+        stage = Stage(targets, left[state], None if sequence is None else sequence[-left[state] :])
+        arrive = row.arrive(payment, stage)
+        if row.potential is not None:
+            potentials.append(StatePotential(names[state], row.potential(payment, stage)))
         leaving = [label for label in automaton.labels if ways[label] != stay]
         for there in dict.fromkeys(ways[label] for label in leaving):
             guard = _any([Proposition(label) for label in leaving if ways[label] == there])
             paid = last if there == DONE else failure if there == FAILED else arrive
             edges.append(Edge(names[state], names[there], guard, paid))
-        targets = automaton.targets(state)
         if row.pays_approach and targets:
             approach = _approach(payment, targets, leaving)
             edges.append(Edge(names[state], names[stay], approach, _number(payment.step_reward)))
-        otherwise = last if stay == DONE else failure if stay == FAILED else row.wait(payment, targets)
+        otherwise = last if stay == DONE else failure if stay == FAILED else row.wait(payment, stage)
         edges.append(Edge(names[state], names[stay], Otherwise(), otherwise))
     return Draft(
         start=names[0], states=tuple(names[i] for i in range(len(automaton.moves))), edges=tuple(edges),
         success=(END,), failure=(LOST,) if automaton.fails else (), name=name, source=source,
-        potential=float(payment.scale) if row.has_potential else 0.0,
+        potential=float(payment.scale) if row.has_potential else 0.0, state_potentials=tuple(potentials),
     )  # fmt: skip
 
 

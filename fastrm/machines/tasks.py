@@ -35,9 +35,10 @@ def task(
         object, or a name of several letters such as ``coffee`` that a world has as a label. At most 10 targets in any
         order, at most 1024 machine states. A Boolean task of visits in turn and in any order may have up to 32 visits;
         where it needs more machine states, only ``coupled`` learns it.
-    kind : {"boolean", "numeric-boolean", "numeric", "potential", "distance-to-go"}
-        What the machine pays on the way (see `reward_kinds`); the short names ``bool``, ``num-bool``, ``num``, ``pot``
-        and ``dtg`` mean the same. A numeric machine with several targets pays minus the distance to the nearest.
+    kind : {"boolean", "numeric-boolean", "numeric", "offset", "potential", "local-potential", "distance-to-go"}
+        What the machine pays on the way (see `reward_kinds`); the short names ``bool``, ``num-bool``, ``num``,
+        ``offset``, ``pot``, ``local`` and ``dtg`` mean the same. A numeric machine with several targets pays minus the
+        distance to the nearest. ``offset`` is for different targets in turn.
     used_up : bool
         What ``3*a`` counts: with True three different objects, so that one is used up by standing on it; by default
         three readings of the label, of one object or of several. Nothing else in a task uses objects up.
@@ -46,7 +47,7 @@ def task(
         objects.
     **payment
         As for `RewardMachine.sequence`: ``terminal_reward``, ``failure_reward``, ``step_reward``, ``closer``,
-        ``distance``, ``arrival``, ``scale``.
+        ``distance``, ``arrival``, ``scale``, ``offset``.
 
     Raises
     ------

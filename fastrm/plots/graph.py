@@ -332,7 +332,7 @@ def joined_edges(machine: RewardMachine) -> dict[tuple[str, str], list[str]]:
     texts: dict[tuple[str, str], list[str]] = {}
     for edge in machine.edges:
         guard = "else" if isinstance(edge.guard, Otherwise) else write(edge.guard)
-        guided = " + potential" if machine.potential else ""
+        guided = " + potential" if machine.has_potential else ""
         texts.setdefault((edge.source, edge.target), []).append(f"{guard} : {write(edge.reward)}{guided}")
     for u, v, agenda, paid in machine.statements():
         texts[u, v] = [f"{agenda} : {paid}"]

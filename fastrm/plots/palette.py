@@ -11,11 +11,12 @@ OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E0
 """One per type of object, in alphabetical order; balls of a water world have them too."""
 KIND_COLOURS = {
     "boolean": "#000000", "numeric-boolean": "#0072B2", "numeric": "#E69F00", "potential": "#882255",
-    "distance-to-go": "#009E73", "file": "#009E73",
+    "distance-to-go": "#009E73", "file": "#009E73", "offset": "#C84B31", "local-potential": "#7A8B00",
 }  # fmt: skip
 KIND_LINES: dict[str, Any] = {
     "boolean": "-", "numeric-boolean": (0, (5, 1.5)), "numeric": (0, (1, 1)), "potential": (0, (6, 1.5, 1, 1.5)),
-    "distance-to-go": (0, (6, 1.5, 1, 1.5, 1, 1.5)), "file": "-",
+    "distance-to-go": (0, (6, 1.5, 1, 1.5, 1, 1.5)), "file": "-", "offset": (0, (3, 1)),
+    "local-potential": (0, (9, 2)),
 }  # fmt: skip
 """For figures of one learner."""
 LEARNER_COLOURS = {

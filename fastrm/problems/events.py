@@ -23,9 +23,11 @@ from fastrm.kernels.contracts import FAILURE, LIVE, SUCCESS
 from fastrm.machines import RewardMachine
 from fastrm.machines.language import (
     FEATURES,
+    OF_SINGLE_OBJECTS,
     TO_GO,
     Chain,
     Edge,
+    Expression,
     Feature,
     Guard,
     Otherwise,
@@ -144,7 +146,7 @@ def _read_leaves(terrain: Terrain, leaves: Iterable[Leaf]) -> dict[Leaf, tuple[s
             held = terrain.holds(leaf.name)
             read[leaf] = "after" if held.ndim == 1 else "move", held.ravel()
         elif (kind := FEATURES[leaf.function]).known != "state":
-            read[leaf] = kind.known, getattr(terrain, kind.measure)(*[leaf.name] * kind.takes_object).ravel()
+            read[leaf] = kind.known, getattr(terrain, kind.measure)(*leaf.names).ravel()
     return read
 
 
@@ -399,16 +401,30 @@ def leaves_read(machines: Iterable[RewardMachine]) -> list[Leaf]:
 
 
 def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> None:
-    """Raise MachineError for distances to objects that the map does not have, or that no path leads to."""
+    """Raise MachineError for distances that the map does not have: no object, no path, or several objects."""
     for machine in machines:
-        for edge, leaf in leaves_by_edge(machine):
-            if not isinstance(leaf, Feature) or not FEATURES[leaf.function].takes_object:
+        read = [(edge.line, f"edge {edge.source} -> {edge.target}", leaf) for edge, leaf in leaves_by_edge(machine)]
+        for one in machine.state_potentials:
+            read += [(one.line, f"potential {one.state}", leaf) for leaf in leaves(one.value)]
+        for line, reader, leaf in read:
+            if isinstance(leaf, Proposition):
                 continue
-            if not terrain.is_measurable(leaf.function, leaf.name):
-                raise MachineError(
-                    f"{place(machine.source, edge.line)}edge {edge.source} -> {edge.target} uses "
-                    f"{write(leaf)}; {terrain.offers(leaf.name)}"
-                )
+            for name in leaf.names:
+                where = f"{place(machine.source, line)}{reader} uses {write(leaf)}"
+                if not terrain.is_measurable(leaf.function, name):
+                    raise MachineError(f"{where}; {terrain.offers(name)}")
+                if leaf.function in OF_SINGLE_OBJECTS and (count := terrain.places(name)) != 1:
+                    raise MachineError(
+                        f"{where}, and there are {count} {name}: rewards of the kind offset can mislead where a type "
+                        "has several objects; use the kind local-potential"
+                    )
+
+
+def evaluate_on_cells(expression: Expression, terrain: Terrain) -> Array:
+    """Evaluate an expression that reads no move on all cells, float64 [n_s]."""
+    read = {leaf: column for leaf, (_, column) in _read_leaves(terrain, leaves(expression)).items()}
+    value: Array = np.asarray(evaluate(expression, read), dtype=np.float64)
+    return np.broadcast_to(value, len(terrain.cells))
 
 
 def _missing(machine: RewardMachine, terrain: Terrain) -> list[tuple[Edge, str]]:

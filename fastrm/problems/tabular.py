@@ -25,7 +25,7 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full, freeze, read_only
 from fastrm.checks import check_number
 from fastrm.config import Profile
-from fastrm.errors import ConfigError, MachineError, printable, shown
+from fastrm.errors import ConfigError, MachineError, place, printable, shown
 from fastrm.kernels.contracts import BLOCK, FAR, LIVE, MASK, N_ACTIONS, SUCCESS, Tables
 from fastrm.kernels.exact import search
 from fastrm.machines import RewardMachine
@@ -48,6 +48,7 @@ from fastrm.problems.events import (
     TableEvaluator,
     check_features,
     check_names,
+    evaluate_on_cells,
     find_events,
     lay_side_by_side,
     leaves_read,
@@ -107,11 +108,20 @@ def steps_to_go(steps: Array, machines: Sequence[RewardMachine]) -> list[Array]:
     return found
 
 
-def potentials(machines: Sequence[RewardMachine], to_go: Sequence[Array], n_cols: int) -> Array:
-    """Return Phi = -c times the steps to go of every cell and state, float64 [n_s, n_cols]; 0 at every end."""
-    parts = [0.0 - m.potential * steps[:, : len(m.states)] for m, steps in zip(machines, to_go, strict=True)]
-    phi = np.hstack(parts)
-    return np.pad(phi, ((0, 0), (0, n_cols - phi.shape[1])))
+def potentials(machines: Sequence[RewardMachine], terrain: Terrain, to_go: Sequence[Array], n_cols: int) -> Array:
+    """Return Phi of every cell and state, float64 [n_s, n_cols]; 0 at every end. Some Phi are -c times `to_go`."""
+    phi, first = np.zeros((len(terrain.cells), n_cols)), 0
+    for i, machine in enumerate(machines):
+        if machine.potential:
+            phi[:, first : first + len(machine.states)] = 0.0 - machine.potential * to_go[i][:, : len(machine.states)]
+        for one in machine.state_potentials:
+            column = evaluate_on_cells(one.value, terrain)
+            if not np.isfinite(column).all():
+                problem = f"potential {one.state} is no finite number in some cell; change it so that it is"
+                raise MachineError(f"{place(machine.source, one.line)}{problem}")
+            phi[:, first + machine.states.index(one.state)] = column
+        first += len(machine.states)
+    return phi
 
 
 class WrittenRewards:
@@ -517,13 +527,14 @@ def compile_tables(
     if slip and terrain.chance is not None:
         raise ConfigError(f"slip={slip:g}: {terrain.source} gives the probabilities of its moves; leave slip out")
     check_features(machines, terrain)
-    wanted, guided = leaves_read(machines), any(m.potential for m in machines)
-    to_go = _steps_to_go(terrain, machines, profile) if guided or TO_GO in wanted else None
+    wanted, guided = leaves_read(machines), any(m.has_potential for m in machines)
+    searched = TO_GO in wanted or any(m.potential for m in machines)
+    to_go = _steps_to_go(terrain, machines, profile) if searched else []
     events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
     parts = [TableEvaluator(m, events, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
     problem = assemble(terrain, machines, profile, events, parts).changed(slip=float(slip))
-    if guided and to_go:
-        phi = potentials(machines, to_go, problem.plain.shape[1])
+    if guided:
+        phi = potentials(machines, terrain, to_go, problem.plain.shape[1])
         problem = problem.changed(potential=phi, gamma=math.nan).at(float(gamma))
     check_names(machines, terrain)
     return problem

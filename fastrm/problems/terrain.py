@@ -107,6 +107,22 @@ class Terrain(ABC):
     def closer_any(self, name: str) -> Array:
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""
 
+    def places(self, name: str) -> int:
+        """Return in how many cells a proposition can be made true."""
+        holds = self.holds(name)
+        return int(np.count_nonzero(holds)) if holds.ndim == 1 else int(np.unique(self.next_s[holds]).size)
+
+    def leg(self, name: str, other: str) -> Array:
+        """Return the distance from the only place of one proposition to the only place of another, for every cell."""
+        holds = self.holds(name)
+        place = np.argmax(holds) if holds.ndim == 1 else self.next_s[holds][0]
+        return np.full(len(self.cells), self.distance(other)[place], dtype=np.int32)
+
+    def span(self) -> Array:
+        """Return the largest distance from any cell to the nearest place of any proposition, for every cell."""
+        found = [self.distance(name) for name in self.propositions if self.is_measurable("d", name)]
+        return np.full(len(self.cells), max((int(each.max()) for each in found), default=0), dtype=np.int32)
+
     @property
     def is_lettered(self) -> bool:
         """Whether a letter tells all that holds in a cell."""
@@ -300,6 +316,16 @@ class GridTerrain(Terrain):
         sources = np.searchsorted(keys, wanted[np.isin(wanted, keys)]).astype(np.uint32)
         search.flood(self.next_s, sources, distance, np.empty(len(self.cells), dtype=np.uint32))
         return distance
+
+    def places(self, name: str) -> int:
+        """Return how many objects of a type there are, also out of reach, or in how many cells a label holds."""
+        return len(self.objects(name))
+
+    def span(self) -> Array:
+        """Return rows plus columns of the floor minus 2, or where distances go around walls the largest of them."""
+        if self.metric == "geodesic":
+            return super().span()
+        return np.full(len(self.cells), int(np.ptp(self.cells, axis=0).sum()), dtype=np.int32)
 
     def closer_any(self, name: str) -> Array:
         """Mark the moves, ``[n_s, n_a]``, that bring at least one object of a type closer."""

@@ -511,10 +511,8 @@ def compile_water(
                 f"{item.source}: an agenda of more than 1024 machine states is learned on maps, and {world.source} is "
                 "a water world; take fewer stages"
             )
-        if item.potential:
-            raise MachineError(
-                f"{item.source}: a potential needs the steps to go, which depend on time on Water world; leave it out"
-            )
+        if item.has_potential:
+            raise MachineError(f"{item.source}: a potential is for maps; on Water world it would depend on time")
     chosen = profile if isinstance(profile, Profile) else Profile.named(profile)
     if chosen not in PROFILES.values():
         raise ConfigError(f"profile={shown(profile)}: on Water world it must be clean or icarte2022, as a whole")

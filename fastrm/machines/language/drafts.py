@@ -9,6 +9,7 @@ A ``.rm`` file has one statement a line; ``#`` starts a comment::
     failure lost             # optional
     score   task             # optional: task (1 for completing it) or own (the rewards paid)
     potential 1              # optional: c; every edge also pays gamma Phi' - Phi, with Phi = -c times the steps to go
+    potential u0 = -d(a)     # or instead: Phi in one state, 0 in the states that have no such line
 
     u0 -> u1    when a & !n        reward 0
     u0 -> lost  when n
@@ -182,6 +183,16 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class StatePotential:
+    """Phi in one state: a number that reads the cell alone, not the move."""
+
+    state: str
+    value: Expression
+    line: int | None = field(default=None, compare=False)
+    """Line of the file it was read from, for messages."""
+
+
+@dataclass(frozen=True)
 class Draft:
     """States, edges and terminals by name, in file order."""
 
@@ -199,6 +210,8 @@ class Draft:
     """How an episode is scored: 1 for completing the task, or by the rewards the machine itself pays."""
     potential: float = 0.0
     """c: every edge also pays gamma Phi(s', u') - Phi(s, u), where Phi is -c times the fewest steps to success."""
+    state_potentials: tuple[StatePotential, ...] = ()
+    """Phi by state, in place of the steps to success; 0 in all other states, and at every end."""
     name: str = ""
     """What the machine is called, empty if it has no name."""
     source: str = field(default="<machine>", compare=False)
@@ -211,6 +224,11 @@ class Draft:
         parts = self.large.statements() if self.large is not None else None
         ends = zip(self.states, (*self.states[1:], self.success[0]), parts or (), strict=parts is not None)
         return [(u, v, f"agenda {' '.join(words)}", int(v in self.success)) for u, v, words in ends]
+
+    @property
+    def has_potential(self) -> bool:
+        """Whether edges also pay what a potential changes by."""
+        return bool(self.potential or self.state_potentials)
 
     @property
     def terminals(self) -> tuple[str, ...]:
@@ -260,6 +278,9 @@ def _expand(draft: Draft, statements: Sequence[AgendaEdge]) -> Draft:
         states += names.values()
         for left, ways in (sets[state] or {}).items():
             edges += _edges_of(agendas[state], names, left, ways, leaving)
+    if agenda := next((one for one in draft.state_potentials if one.state in agendas), None):
+        problem = f"state {agenda.state} has an agenda, which is several states; give it no potential of its own"
+        raise MachineError(f"{place(draft.source, agenda.line)}{problem}")
     return replace(draft, states=tuple(states), edges=tuple(edges))
 
 
@@ -322,6 +343,7 @@ _REWARD = re.compile(r"\breward\b")
 _ENDS = re.compile(r"(?:(?:(?!->)\S)+\s*->\s*(?:\S+\s*)?)?")
 """As much of an edge as there is before `when` or `otherwise`."""
 _KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potential")
+_STATE_POTENTIAL = re.compile(r"potential\s+([^\s=]+)\s*=")
 
 
 @contextmanager
@@ -337,10 +359,13 @@ def read_own(text: str, source: str) -> Draft:
     """Read the text of a ``.rm`` file."""
     fields: dict[str, list[str]] = {}
     edges: list[Edge | AgendaEdge] = []
+    potentials: list[StatePotential] = []
     for statement in statements(text):
         with _located(source, statement):
             if "->" in statement.text:
                 edges.append(_read_own_edge(statement))
+            elif match := _STATE_POTENTIAL.match(statement.text, statement.place):
+                potentials.append(_read_potential(statement, match))
             else:
                 _read_field(statement, fields)
     if not fields.get("start"):
@@ -356,6 +381,7 @@ def read_own(text: str, source: str) -> Draft:
         failure=failure,
         score=cast(Literal["task", "own"], fields.get("score", ["task"])[0]),
         potential=float(fields["potential"][0]) if "potential" in fields else 0.0,
+        state_potentials=tuple(potentials),
         name=" ".join(fields.get("name", ())),
         source=source,
     )
@@ -384,6 +410,12 @@ def _read_own_edge(statement: Statement) -> Edge | AgendaEdge:
     if agenda is not None:
         return AgendaEdge(head[1], head[2], agenda, reward, statement.number)
     return Edge(head[1], head[2], guard, reward, statement.number)
+
+
+def _read_potential(statement: Statement, head: re.Match[str]) -> StatePotential:
+    _check_state(head[1], head.start(1))
+    value = parse_reward(statement.text[head.end() :], f"potential {head[1]}", head.end())
+    return StatePotential(head[1], value, statement.number)
 
 
 def _read_agenda(line: str, begin: int, end: int) -> Agenda:
@@ -454,6 +486,7 @@ def write_machine(draft: Draft) -> str:
         lines.append(f"score   {draft.score}")
     if draft.potential:
         lines.append(f"potential {write(Number(draft.potential))}")
+    lines += [f"potential {one.state} = {write(one.value)}" for one in draft.state_potentials]
     lines.append("")
     rows = [(f"{u} -> {v}", agenda, f"reward {paid}") for u, v, agenda, paid in draft.statements()]
     for edge in draft.edges:

@@ -43,7 +43,7 @@ class FeatureKind(NamedTuple):
 
     name: str
     is_truth: bool  # else a whole number from 0
-    takes_object: bool
+    objects: int  # how many object types it is applied to
     known: Literal["after", "before", "move", "state"]  # of the cell after or before, of the move, or of the state too
     measure: str  # the method of Terrain that gives it for all cells or moves; none can where the state counts
     meaning: str
@@ -53,20 +53,25 @@ class FeatureKind(NamedTuple):
         """How it is written, for an object type x."""
         if self.name == OWN:
             return "fuel"
-        return f"{self.name}({'x' if self.takes_object else ''})"
+        return f"{self.name}({', '.join('xy'[: self.objects])})"
 
 
 OWN = "own"
 """What a bare name of several letters means where a number is expected."""
 _ROWS = (
-    FeatureKind("d",          False, True,  "after",  "distance",   "distance to the nearest x after the move"),
-    FeatureKind("d_before",   False, True,  "before", "distance",   "distance to the nearest x before the move"),
-    FeatureKind("closer",     True,  True,  "move",   "closer",     "the distance to the nearest x fell"),
-    FeatureKind("closer_any", True,  True,  "move",   "closer_any", "the distance to at least one x fell"),
-    FeatureKind("to_go",      False, False, "state",  "",           "fewest steps to a success after the move"),
-    FeatureKind(OWN,          False, True,  "after",  "own",        "your own feature of the cell after the move"),
+    FeatureKind("d",          False, 1, "after",  "distance",   "distance to the nearest x after the move"),
+    FeatureKind("d_before",   False, 1, "before", "distance",   "distance to the nearest x before the move"),
+    FeatureKind("d_only",     False, 1, "after",  "distance",   "distance to the only x after the move"),
+    FeatureKind("leg",        False, 2, "after",  "leg",        "distance from the only x to the only y"),
+    FeatureKind("span",       False, 0, "after",  "span",       "a bound on all distances of this world"),
+    FeatureKind("closer",     True,  1, "move",   "closer",     "the distance to the nearest x fell"),
+    FeatureKind("closer_any", True,  1, "move",   "closer_any", "the distance to at least one x fell"),
+    FeatureKind("to_go",      False, 0, "state",  "",           "fewest steps to a success after the move"),
+    FeatureKind(OWN,          False, 1, "after",  "own",        "your own feature of the cell after the move"),
 )  # fmt: skip
 FEATURES = {row.name: row for row in _ROWS}
+OF_SINGLE_OBJECTS = ("d_only", "leg")
+"""Features that are errors on maps with several objects of a type."""
 FOLDS: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum}
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
@@ -100,10 +105,17 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A distance or its change: one of `FEATURES` applied to an object type, or to none."""
+    """A distance or its change: one of `FEATURES` applied to up to two object types."""
 
     function: str
     name: str
+    other: str = ""
+    """The second object type, of `leg`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The object types that it is applied to."""
+        return (self.name, self.other)[: FEATURES[self.function].objects]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,8 @@ class Otherwise:
 
 TO_GO = Feature("to_go", "")
 """Steps to go after an edge: the one feature that depends on the machine."""
+SPAN = Feature("span", "")
+"""A bound on all distances."""
 
 Expression = Number | Truth | Proposition | Feature | Unary | Binary | Chain
 Guard = Expression | Otherwise
@@ -225,7 +239,7 @@ def _write(node: Expression, above: int) -> str:
         case Proposition(name):
             return name
         case Feature(function, name):
-            return name if function == OWN else f"{function}({name})"
+            return name if function == OWN else f"{function}({', '.join(node.names)})"
         case Chain("min" | "max" as sign, operands):
             return f"{sign}({', '.join(_write(operand, 0) for operand in operands)})"
         case Unary("-", operand):
@@ -384,7 +398,7 @@ class _Parser(Tokens):
         found = "truth" if is_truth(node) else "number"
         if found != wanted:
             row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
-            hint = f" (write {row.written})" if row and not row.takes_object else ""
+            hint = f" (write {row.written})" if row and not row.objects else ""
             message = f"expected {_WORDS[wanted]}, found {_WORDS[found]} {write(node)[:MAX_NAME]!r}{hint}"
             raise self.error(message, place)
         return node
@@ -473,9 +487,13 @@ class _Parser(Tokens):
         row = FEATURES[function]
         if row.known == "state" and self.role == "guard":
             raise self.error(f"{row.written} stands in a guard; only rewards may read it", place)
-        name = self.object_type(function) if row.takes_object else ""
+        names: list[str] = []
+        while len(names) < row.objects:
+            if names:
+                self.expect(",")
+            names.append(self.object_type(function))
         self.expect(")")
-        return Feature(function, name)
+        return Feature(function, *(names or [""]))
 
     def object_type(self, function: str) -> str:
         if self.next.kind != "name" or self.next.text in RESERVED:
