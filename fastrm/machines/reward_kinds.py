@@ -90,11 +90,11 @@ class Payment:
         check_number("step_reward", self.step_reward)
         check_number("scale", self.scale, 1e-100, 1e100)
         check_offset(self.offset)
-        if self.terminal_reward is not None and self.terminal_reward < 0 and self.kind == "offset":
-            raise ConfigError(f"terminal_reward={shown(self.terminal_reward)}: offset needs a number from 0")
         for name in ("terminal_reward", "failure_reward"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name))
+        if self.kind == "offset" and self.terminal_reward is not None and self.terminal_reward < 0:
+            raise ConfigError(f"terminal_reward={shown(self.terminal_reward)}: offset needs a number from 0")
 
     @property
     def row(self) -> RewardKind:

@@ -169,7 +169,7 @@ def test_a_warm_start_goes_on_with_the_weights_of_another_method(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"methods": ("crm-pot",)}, "a potential needs the steps to go, which depend on time on Water world"),
+        ({"methods": ("crm-pot",)}, "a potential is for maps; on Water world it would depend on time"),
         ({"tasks": ("{a,b,c,d,e,f,g,h,i,j,k}",)}, "an agenda of more than 1024 machine states is learned on maps"),
         ({"tasks": ("a-z",)}, "this world has balls of the colours a, b, c, d, e, f"),
         ({"profile": "clean + prune"}, "on Water world it must be clean or icarte2022, as a whole"),
