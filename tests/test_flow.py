@@ -23,8 +23,8 @@ HALL = {
     "schedules", "textfile",
 }  # fmt: skip
 """Modules that every room may use; they import only each other."""
-DOORS = {"custom"}
-"""Modules for people alone: lists of names from all rooms, imported when they are used."""
+DOORS = {"__main__", "custom"}
+"""Modules for people alone: the program, and names from all rooms, imported when they are used."""
 OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
 """What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
 DELEGATES = {

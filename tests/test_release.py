@@ -1,12 +1,14 @@
 """What a release says about itself in several places is the same everywhere."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
 import fastrm
 
 ROOT = Path(__file__).parent.parent
+ADDRESS = "https://example.org/project"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -26,3 +28,25 @@ def test_every_python_that_is_promised_is_tried():
 
 def test_the_changelog_names_the_version():
     assert f"[{fastrm.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def built_readme(address):
+    names = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
+    return names["absolute_links"]((ROOT / "README.md").read_text(), address)
+
+
+def test_a_package_index_shows_no_link_that_leads_nowhere():
+    links = re.compile(r"\]\((?!https?://|#)([^)\s]+)\)")
+    relative = links.findall((ROOT / "README.md").read_text())
+    assert len(relative) > 20
+    for address in ("", ADDRESS):
+        assert not links.search(built_readme(address)) and "![](" not in built_readme(address)
+    assert all(f"/HEAD/{target})" in built_readme(ADDRESS) for target in relative)
+    assert f"({ADDRESS}/raw/HEAD/docs/assets/" in built_readme(ADDRESS) and "![" not in built_readme("")
+
+
+def test_the_address_of_the_project_is_written_once():
+    address = PROJECT["tool"]["fastrm"]["address"]
+    cited = re.search(r"^repository-code: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert (cited[1] if cited else "") == address
+    assert "urls" not in PROJECT["project"] and "site_url" not in (ROOT / "mkdocs.yml").read_text()

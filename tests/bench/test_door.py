@@ -67,6 +67,29 @@ def test_help_names_the_program_as_it_was_started_and_fits_80_columns(name, prog
     assert program == MODULE or MODULE not in text
 
 
+def test_the_package_is_the_same_program_as_the_script():
+    """Also on a system without locks, terminals, limits, owners and most signals, and where only ASCII is printed."""
+    without = (
+        "import os, runpy, signal, sys\n"
+        "sys.modules |= dict.fromkeys(('fcntl', 'termios', 'tty', 'resource', 'pwd', 'grp'))\n"
+        "for home, names in {os: sys.argv.pop(1), signal: sys.argv.pop(1)}.items():\n"
+        "    for name in names.split():\n"
+        "        if hasattr(home, name):\n"
+        "            delattr(home, name)\n"
+        "runpy.run_module('fastrm', run_name='__main__', alter_sys=True)\n"
+    )
+    absent = (
+        "fchmod fork geteuid getuid killpg process_cpu_count sched_getaffinity sysconf O_DIRECTORY O_NOFOLLOW",
+        "SIGCHLD SIGHUP SIGKILL SIGPIPE SIGTSTP SIGUSR1",
+    )
+    words = [sys.executable, "-c", without, *absent, "check", "1a1b", "a-b", "--size", "9"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii", "FASTRM_CACHE_DIR": ""}
+    environment["NUMBA_DISABLE_JIT"] = "1"  # compiling takes longer than this map does
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stderr and done.stdout.startswith("shortest at gamma 0.9\n")
+    assert "optimal path" in done.stdout and done.stdout.isascii()
+
+
 def test_an_unknown_command_is_met_with_the_nearest(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["chekc"])
