@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
         solve as solve,
     )
     from fastrm.experiments import Experiment as Experiment, run as run
+    from fastrm.inference import equivalent as equivalent, infer as infer
     from fastrm.learners import (
         Composition as Composition,
         Evaluation as Evaluation,

@@ -229,6 +229,27 @@ class Tour(NamedTuple):
     scratch: tuple       #                 a row each of `choice`, `leg` and `cell` of a `Pursuit`; overwritten
 
 
+class Labelled(NamedTuple):
+    """A world of which labels tell all: what machines that read nothing else are compared on. Read-only.
+
+    A label is a set of propositions that may hold after a move, by number; label 0 is the empty set. An output is what
+    a move pays and whether it ends the episode, by number; output 0 pays nothing and ends nothing.
+    """
+
+    next_s: np.ndarray  # uint32  [n_s, n_a]  where action a leads from cell s
+    label:  np.ndarray  # uint32  [n_s, n_a]  what holds after that move
+    starts: np.ndarray  # uint32  [n_starts]  the start cells
+    reward: np.ndarray  # float64 [n_o]       what an output pays
+    end:    np.ndarray  # uint8   [n_o]       LIVE, SUCCESS or FAILURE
+
+
+class Mealy(NamedTuple):
+    """A machine by label, the true one or a hypothesis; it starts in state 0."""
+
+    delta:  np.ndarray  # uint32  [n_l, n_v]  the state a label leads to from a state; any where the episode ends
+    output: np.ndarray  # uint32  [n_l, n_v]  what that gives, by number
+
+
 AGENT = np.dtype([
     ("rng0",          np.uint64),   # state of the generator
     ("rng1",          np.uint64),

@@ -16,7 +16,8 @@ import fastrm.learners
 
 ROOT = Path(__file__).parent.parent
 ROOMS = [
-    "worlds", "machines", "problems", "exact", "learners", "results", "experiments", "plots", "pages", "env", "bench",
+    "worlds", "machines", "problems", "exact", "learners", "inference", "results", "experiments", "plots", "pages",
+    "env", "bench",
 ]  # fmt: skip
 HALL = {
     "__init__", "arrays", "checks", "config", "dispatch", "errors", "lazy", "progress", "resources",
@@ -45,7 +46,20 @@ DELEGATES = {
     ("experiments/experiment.py", "named"),
 }
 """Conveniences of an object that belong to a later room, or to a later module of its own, imported when called."""
-PUBLIC_FUNCTIONS = {"compile", "solve", "train", "run", "load", "task", "lint", "check", "replay"}
+PUBLIC_FUNCTIONS = {
+    "compile",
+    "solve",
+    "train",
+    "run",
+    "load",
+    "task",
+    "lint",
+    "check",
+    "replay",
+    "infer",
+    "learn",
+    "equivalent",
+}
 KEPT = {
     "matplotlib": ("plots/",),
     "PIL": ("plots/",),

@@ -14,6 +14,7 @@ from fastrm.problems.cells import (
     tabulate_columns,
 )
 from fastrm.problems.events import TableEvaluator, check_features, find_events, leaves_read
+from fastrm.problems.labels import NOTHING, Label, LabelledWorld, Output, by_labels
 from fastrm.problems.problem import Episode, Problem, compile, unsupported
 from fastrm.problems.tabular import (
     Moment,
@@ -34,10 +35,11 @@ from fastrm.problems.terrain import ANYWHERE, METRICS, Metric, Start, Terrain, s
 from fastrm.problems.water import WaterEpisode, WaterProblem, WaterWalk, colours_of, new_scratch
 
 __all__ = [
-    "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "AgendaProblem", "CellProblem", "Episode", "Metric", "Moment",
-    "Per", "Problem", "Start", "Step", "TableEvaluator", "TabularEpisode", "TabularProblem", "Terrain", "Tour",
-    "WaterEpisode", "WaterProblem", "WaterWalk", "check_features", "check_tabular", "colours_of", "compile",
-    "direct_actions", "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read",
-    "list_states", "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "slide",
-    "stages_at", "survey", "tabulate_columns", "unsupported",
+    "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "NOTHING", "AgendaProblem", "CellProblem", "Episode", "Label",
+    "LabelledWorld", "Metric", "Moment", "Output", "Per", "Problem", "Start", "Step", "TableEvaluator",
+    "TabularEpisode", "TabularProblem", "Terrain", "Tour", "WaterEpisode", "WaterProblem", "WaterWalk", "by_labels",
+    "check_features", "check_tabular", "colours_of", "compile", "direct_actions", "distances", "every_action",
+    "find_actions", "find_events", "find_tour", "leaves_read", "list_states", "mean_length", "new_scratch",
+    "objects_of_columns", "pairs_within_reach", "retrace", "slide", "stages_at", "survey", "tabulate_columns",
+    "unsupported",
 ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Machines from traces: merging states, telling two machines apart, and planning by a machine that may be wrong."""
