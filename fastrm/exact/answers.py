@@ -165,7 +165,7 @@ class Finding:
     """One thing a machine should be looked at for; `lint` and `check` find them."""
 
     kind: str
-    """``structure``, ``edges``, ``task``, ``farming``, ``procrastination``, ``failure`` or ``option``."""
+    """``structure``, ``edges``, ``task``, ``farming``, ``procrastination``, ``failure``, ``option`` or ``clock``."""
     message: str
     """What is wrong, in one line."""
     state: str = ""

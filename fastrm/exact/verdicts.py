@@ -55,8 +55,8 @@ from fastrm.exact.values import (
 )
 from fastrm.kernels.contracts import FAR, LIVE, SUCCESS
 from fastrm.kernels.exact import values
-from fastrm.machines import RewardMachine, structural_faults
-from fastrm.machines.language import Draft, as_written, constant
+from fastrm.machines import RewardMachine, fold, structural_faults
+from fastrm.machines.language import Draft, Truth, as_written, comparisons, constant, values_read, write
 from fastrm.problems import (
     Metric,
     TableEvaluator,
@@ -434,9 +434,14 @@ def lint(
     faults = [
         Finding("structure", f"{place(machine.source, line)}{message}") for line, message in structural_faults(machine)
     ]
-    if faults or grid is None:
+    if faults:
         return faults
-    sound = RewardMachine.from_draft(machine)
+    try:
+        sound = RewardMachine.from_draft(machine)
+    except FastrmError as fault:  # only unrolling finds it
+        return [Finding("structure", str(fault))]
+    if grid is None:
+        return idle_comparisons(sound)
     sound.refuse_large("lint on a map")
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     faults = _edge_faults(sound, survey(grid, metric), profile)
@@ -452,7 +457,28 @@ def lint(
 def reward_findings(verdict: TabularGuarantee) -> list[Finding]:
     """Find rewards that lead astray: loops that pay, policies that never finish or fail, options that wander."""
     solution = verdict.solution
-    return [*_farming(solution), *_procrastination(verdict), *_wandering(solution.problem, solution.machine)]
+    problem, machine = solution.problem, solution.machine
+    return [
+        *_farming(solution), *_procrastination(verdict), *_wandering(problem, machine),
+        *idle_comparisons(problem.machines[machine]),
+    ]  # fmt: skip
+
+
+def idle_comparisons(machine: RewardMachine) -> list[Finding]:
+    """Find comparisons of a clock that hold, or fail, whatever it shows: its top stands for all later moves."""
+    draft, found = machine.written, list[Finding]()
+    for clock in (variable for variable in draft.variables if variable.is_clock) if draft else ():
+        for edge in draft.edges if draft else ():
+            for node in comparisons(edge.guard):
+                held = {fold(node, {clock.name: value}) for value in range(clock.high + 1)}
+                if set(values_read(node)) == {clock.name} and held < {Truth(True), Truth(False)}:
+                    how_often = "always" if Truth(True) in held else "never"
+                    message = (
+                        f"{place(machine.source, edge.line)}{write(node)} {how_often} holds: {clock.what} stays at "
+                        f"{clock.high}, which is '{clock.high} or more'"
+                    )
+                    found.append(Finding("clock", message, edge.source, is_error=False))
+    return found
 
 
 def _edge_faults(machine: RewardMachine, terrain: Terrain, profile: Profile) -> list[Finding]:

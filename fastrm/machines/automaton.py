@@ -7,7 +7,7 @@ states that no continuation distinguishes are merged (Hopcroft's refinement), so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import TypeVar, cast
@@ -16,7 +16,7 @@ DONE, FAILED = -1, -2
 NO_LABEL = ""
 
 State = TypeVar("State")
-Name = TypeVar("Name")
+Name = TypeVar("Name", bound=Hashable)
 Ways = dict[str, int]
 """Where every label leads."""
 
@@ -110,41 +110,44 @@ def minimise(labels: Sequence[str], moves: list[Ways]) -> Automaton | None:
     alive = reached_from([DONE], into) - {DONE}  # the states from which success can be reached
     if 0 not in alive:
         return None
-    part = _blocks(moves, alive)
-    order = {block: i for i, block in enumerate(dict.fromkeys(part[k] for k in sorted(alive)))}
-    first = {order[part[k]]: k for k in sorted(alive, reverse=True)}
-
-    def there(state: int) -> int:
-        return DONE if state == DONE else order[part[state]] if state in alive else FAILED
-
-    merged = ({label: there(to) for label, to in moves[first[i]].items()} for i in range(len(order)))
+    live = {
+        k: {label: to if to in alive or to == DONE else FAILED for label, to in moves[k].items()} for k in sorted(alive)
+    }
+    part = refine(live, [{DONE}, {FAILED}, set(alive)])
+    order = {block: i for i, block in enumerate(dict.fromkeys(part[k] for k in live))}
+    first = {order[part[k]]: k for k in reversed(live)}
+    number = {k: order[part[k]] for k in live} | {DONE: DONE, FAILED: FAILED}
+    merged = ({label: number[to] for label, to in live[first[i]].items()} for i in range(len(order)))
     return Automaton(tuple(labels), tuple(merged))
 
 
-def _blocks(moves: list[Ways], alive: set[int]) -> dict[int, int]:
-    """Return the block of every state; states of a block are those that no continuation distinguishes."""
-    into: dict[str, dict[int, list[int]]] = {}
-    for state in alive:
-        for label, there in moves[state].items():
-            there = there if there in alive or there == DONE else FAILED
-            into.setdefault(label, {}).setdefault(there, []).append(state)
-    blocks = [{DONE}, {FAILED}, set(alive)]
-    part = {DONE: 0, FAILED: 1, **dict.fromkeys(alive, 2)}
-    todo = {0, 1}
+def refine(moves: Mapping[int, Mapping[Name, int]], blocks: list[set[int]]) -> dict[int, int]:
+    """Return the block of every state: those of a block have moves of the same names into the same blocks.
+
+    `blocks` hold all states and ends to begin with; the states of one have moves of the same names. They are split.
+    """
+    into: dict[int, list[tuple[Name, int]]] = {}
+    for state, ways in moves.items():
+        for label, there in ways.items():
+            into.setdefault(there, []).append((label, state))
+    part = {state: number for number, block in enumerate(blocks) for state in block}
+    todo = set(range(len(blocks)))
     while todo:
-        into_what = tuple(blocks[todo.pop()])
-        for sources in into.values():
+        leading: dict[Name, list[int]] = {}
+        for there in blocks[todo.pop()]:
+            for label, state in into.get(there, ()):
+                leading.setdefault(label, []).append(state)
+        for sources in leading.values():
             apart: dict[int, set[int]] = {}
-            for there in into_what:
-                for state in sources.get(there, ()):
-                    apart.setdefault(part[state], set()).add(state)
-            for block, leading in apart.items():
-                if len(leading) == len(blocks[block]):
+            for state in sources:
+                apart.setdefault(part[state], set()).add(state)
+            for block, some in apart.items():
+                if len(some) == len(blocks[block]):
                     continue
                 new = len(blocks)
-                blocks[block] -= leading
-                blocks.append(leading)
-                part.update(dict.fromkeys(leading, new))
-                smaller = new if len(leading) < len(blocks[block]) else block  # the other half adds nothing
+                blocks[block] -= some
+                blocks.append(some)
+                part.update(dict.fromkeys(some, new))
+                smaller = new if len(some) < len(blocks[block]) else block  # the other half adds nothing
                 todo.add(new if block in todo else smaller)
     return part

@@ -20,16 +20,16 @@ from fastrm.machines import ltlf, reward_kinds, terms
 from fastrm.machines.automaton import DONE, NO_LABEL, Automaton, reached_from
 from fastrm.machines.language import drafts
 from fastrm.machines.language.drafts import Agenda, Draft, Edge, StatePotential, describe
-from fastrm.machines.language.expressions import FEATURES, Feature, Otherwise, constant, leaves, write
+from fastrm.machines.language.expressions import FEATURES, Feature, Otherwise, constant, leaves, values_read, write
 from fastrm.machines.language.tokens import fault
+from fastrm.machines.language.variables import Variable, check_actions
 from fastrm.machines.reward_kinds import KindName, Payment, PaymentSettings, find_kind
+from fastrm.machines.unrolling import MAX_STATE_NAME, unroll
 from fastrm.textfile import read_text
 from fastrm.worlds import OBJECT_IN_WORDS, RESERVED, is_label, is_object
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MAX_STATE_NAME = 200
 
 
 def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
@@ -54,6 +54,7 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
     if draft.large is not None:  # its states follow each other, as whoever made it has seen
         return
     defaults: set[str] = set()
+    variables = {variable.name for variable in draft.variables}
     if not isinstance(draft.potential, float) or not 0 <= draft.potential <= 1e100:
         yield None, f"potential {shown(draft.potential)}: must be a number from 0 (none) to 1e100"
     yield from _odd_potentials(draft)
@@ -65,6 +66,10 @@ def structural_faults(draft: Draft) -> Iterator[tuple[int | None, str]]:
                 near = did_you_mean(name, live if name == edge.source else live | terminals)
                 yield edge.line, f"edge {describe(edge)} names the unknown state {name}{near}"
                 return
+        if wrong := check_actions(edge.actions, variables):
+            yield edge.line, f"edge {describe(edge)}: {wrong}"
+        for name in {*values_read(edge.guard), *values_read(edge.reward)} - variables:
+            yield edge.line, f"edge {describe(edge)} reads {name}, which is no clock or count of the machine"
         if edge.source in terminals:
             yield edge.line, f"edge {describe(edge)} leaves a terminal state; remove it"
         if isinstance(edge.guard, Otherwise):
@@ -107,6 +112,12 @@ def _odd_fields(draft: Draft) -> Iterator[str]:
         yield f"start={shown(draft.start)}: must name a state"
     if not isinstance(draft.edges, tuple) or not all(isinstance(edge, Edge) for edge in draft.edges):
         yield f"edges={shown(draft.edges)}: must be a tuple of edges"
+    if not isinstance(draft.variables, tuple) or not all(isinstance(one, Variable) for one in draft.variables):
+        yield f"variables={shown(draft.variables)}: must be a tuple of clocks and counts"
+    elif len({one.name for one in draft.variables}) < len(draft.variables):
+        yield f"variables={shown(draft.variables)}: name a clock or count twice"
+    if not isinstance(draft.written, Draft | None):
+        yield f"written={shown(draft.written)}: must be a draft"
     if not isinstance(draft.state_potentials, tuple) or not all(
         isinstance(one, StatePotential) for one in draft.state_potentials
     ):
@@ -144,6 +155,11 @@ def _unconnected(draft: Draft, lines: dict[str, int | None]) -> Iterator[tuple[i
             yield lines.get(name), f"state {name} is a dead end: no edges lead from it to a terminal state"
 
 
+def _raise_faults(draft: Draft) -> None:
+    for line, message in structural_faults(draft):
+        raise MachineError(f"{place(draft.source if isinstance(draft.source, str) else '<machine>', line)}{message}")
+
+
 @dataclass(frozen=True)
 class RewardMachine(Draft):
     """A reward machine whose structure is sound: every state can be reached and can reach a terminal.
@@ -167,8 +183,9 @@ class RewardMachine(Draft):
     """
 
     def __post_init__(self) -> None:
-        for line, message in structural_faults(self):
-            raise MachineError(f"{place(self.source if isinstance(self.source, str) else '<machine>', line)}{message}")
+        _raise_faults(self)
+        if self.variables:
+            raise MachineError(f"{self.source}: clocks and counts are not unrolled; make the machine with from_draft")
 
     @classmethod
     def parse(cls, text: str, source: str = "<text>") -> Self:
@@ -248,7 +265,10 @@ class RewardMachine(Draft):
 
     @classmethod
     def from_draft(cls, draft: Draft) -> Self:
-        """Check a draft and make it a machine."""
+        """Check a draft and make it a machine; clocks and counts are unrolled, and `written` keeps the draft."""
+        if draft.variables and draft.written is None:
+            _raise_faults(draft)
+            draft = unroll(draft)
         return cls(**{name: getattr(draft, name) for name in Draft.__dataclass_fields__})
 
     def refuse_large(self, what: str) -> None:

@@ -436,8 +436,8 @@ def _missing(machine: RewardMachine, terrain: Terrain) -> list[tuple[Edge, str]]
     return [(edge, name) for name, edge in first.items() if not terrain.reachable(name)]
 
 
-def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
-    """Return why no path on this map completes the task."""
+def why_impossible(machine: RewardMachine, terrain: Terrain, searched: int) -> str:
+    """Return why no path on this map completes the task, of which `searched` pairs of cell and state can be reached."""
     if walled_in := terrain.why_walled_in():
         return f"{terrain.source}: {walled_in}"
     missing = _missing(machine, terrain)
@@ -448,8 +448,9 @@ def why_impossible(machine: RewardMachine, terrain: Terrain) -> str:
             f"{terrain.offers(name)}; the task cannot be completed on this map"
         )
     return (
-        f"{machine.source}: no path on {terrain.source} leads to a success state ({', '.join(machine.success)}); "
-        "the task cannot be completed on this map"
+        f"{machine.source}: no path on {terrain.source} leads to a success state ({', '.join(machine.success)}): "
+        f"none of the {searched} pairs of a cell and a machine state that can be reached leads to a success; the task "
+        "cannot be completed on this map"
     )
 
 

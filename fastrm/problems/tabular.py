@@ -578,10 +578,11 @@ def assemble(
     )
     freeze((*tables, ending))
     problem = TabularProblem(terrain, machines, profile, tables, ending, tables.reward, events.example[order])
-    for machine, u in zip(machines, whole.first_u, strict=True):
+    for i, (machine, u) in enumerate(zip(machines, whole.first_u, strict=True)):
         far = np.flatnonzero(problem.steps_to_go[terrain.starts, u] >= FAR)
         if far.size == terrain.starts.size:
-            raise MachineError(why_impossible(machine, terrain))
+            searched = len(pairs_within_reach(tables, every_action(tables), i))
+            raise MachineError(why_impossible(machine, terrain, searched))
         if far.size:
             cell = terrain.cells_of(terrain.starts[far[:1]])[0]
             raise MachineError(

@@ -29,7 +29,7 @@ from fastrm.worlds.water import WaterWorld
 Labels = Sequence[Any] | Mapping[Any, Any]
 """What holds: a collection of names per cell, or per cell and action; or a table of those that hold anything."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-RESERVED = frozenset({"true", "false", "otherwise", "when", "reward"})
+RESERVED = frozenset({"true", "false", "otherwise", "when", "reward", "do"})
 """Words of machines, which cannot name anything in a world."""
 
 

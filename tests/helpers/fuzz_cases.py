@@ -20,7 +20,7 @@ from fastrm.results.hdf5 import seal, unseal
 
 from edited_files import TOML, edited
 from fuzz import Bad
-from sample_files import GOLD, REFERENCE
+from sample_files import COUNTS, GOLD, REFERENCE
 
 LONG = "a" * 5000
 ODD = [
@@ -30,7 +30,7 @@ ODD = [
 ]  # fmt: skip
 TEXTS = {
     "map": [GridMap.generate("2a1b1f1n", size=7, seed=1).render(), "XXXXXX\nXA.XaX\nXb.XXX\nXXXXXX\n"],
-    "rm": [GOLD, REFERENCE, *(RewardMachine.sequence("a-b", kind=kind).write() for kind in KINDS)],
+    "rm": [GOLD, REFERENCE, COUNTS, *(RewardMachine.sequence("a-b", kind=kind).write() for kind in KINDS)],
     "toml": [TOML],
     "task": ["a-b-c", "{a,b}-c", "a-{b,c}", "a"],
     "formula": ["F (a & F b)", "a U b", "G !c & F a", "X a | F b"],

@@ -10,7 +10,7 @@ def text_of(expression):
         return repr(float(rest[0]))
     if head == "true":
         return "true"
-    if head == "prop":
+    if head in ("prop", "val"):
         return rest[0]
     if head == "to_go":
         return "to_go()"

@@ -8,12 +8,33 @@ from fastrm import FastrmError, GridMap, MachineError, MapError, RewardMachine, 
 from fastrm.machines import KINDS
 from fastrm.textfile import decode_text
 
-from sample_files import GOLD, REFERENCE
+from sample_files import COUNTS, DEADLINE, GOLD, REFERENCE
 from sizes import either
 
 MAPS = [GridMap.generate("2a1b1f1n", size=7, seed=1).render(), "XXXXXX\nXA.XaX\nXb.XXX\nXXXXXX\n"]
 MACHINES = [GOLD, REFERENCE, *(RewardMachine.sequence("a-b", kind=kind).write() for kind in KINDS)]
-WORDS = ["->", "when", "otherwise", "reward", "start", "d(a)", "!", "(", ")", "1e309", "&", "0", "[2]", "\r"]
+CLOCKS = [DEADLINE.format(k=5, top=6), COUNTS]
+WORDS = [
+    "->",
+    "do",
+    "clock",
+    "count",
+    "..",
+    "+=",
+    "when",
+    "otherwise",
+    "reward",
+    "start",
+    "d(a)",
+    "!",
+    "(",
+    ")",
+    "1e309",
+    "&",
+    "0",
+    "[2]",
+    "\r",
+]
 ROOM = GridMap.parse(MAPS[0])
 
 
@@ -61,6 +82,16 @@ def test_mutated_maps(data):
 @settings(max_examples=either(5000, 1500))
 @given(mutated(MACHINES))
 def test_mutated_machines(data):
+    read_or_refuse(data)
+
+
+@settings(max_examples=either(20_000, 500))
+@given(mutated(CLOCKS))
+def test_mutated_machines_with_clocks_and_counts(data):
+    read_or_refuse(data)
+
+
+def read_or_refuse(data):
     try:
         machine = RewardMachine.parse(decode_text(data, "m.rm", MachineError), "m.rm")
         assert RewardMachine.parse(machine.write()) == machine

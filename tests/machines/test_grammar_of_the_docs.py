@@ -16,7 +16,10 @@ PAGE = (DOCS / "reference" / "language.md").read_text()
 TEXT = re.sub(r"\(\*.*?\*\)", "", "\n".join(re.findall(r"^```ebnf\n(.*?)^```", PAGE, re.M | re.S)), flags=re.S)
 RULES = dict(re.findall(r"^(\w+) +=(.*?);\s*$", TEXT, re.M | re.S))
 TOKENS = re.compile(r'\s*("[^"]*"|\w+|[\[\](){},|])')
-LEAVES = {"state": ("u0", "u1", "done"), "number_from_1": ("1", "2")}
+LEAVES = {"state": ("u0", "u1", "done"), "number_from_1": ("1", "2"), "whole": ("0", "3")}
+CLOCKS = "clock t 0..20\ncount load -9..9\n"
+BEYOND = "given twice|to be avoided|more than|nothing completes|at most|whole numbers|changed twice|has no deadlines"
+"""Of messages about what no grammar of this kind can say."""
 DEEPEST = 8
 
 
@@ -69,16 +72,20 @@ def levels(tokens: list[str]) -> list[int]:
 @pytest.mark.parametrize("seed", range(100))
 def test_the_parsers_read_what_the_grammars_allow(seed):
     writer = Writer(seed)
-    parse_guard(" ".join(writer.write("guard")))
-    parse_reward(" ".join(writer.write("reward")))
-    try:
-        read_own(" ".join(["start", "u0", "\n", *writer.write("edge")]), "<page>")
-    except MachineError as problem:
-        assert "given twice" in str(problem), problem
-    try:
-        automaton(" ".join(writer.write("task")))
-    except MachineError as problem:  # what no grammar of this kind can say
-        assert re.search("given twice|to be avoided|more than|nothing completes|at most", str(problem)), problem
+    for read, text in (
+        (lambda text: parse_guard(text, values=("t", "load")), " ".join(writer.write("guard"))),
+        (lambda text: parse_reward(text, values=("t", "load")), " ".join(writer.write("reward"))),
+        (lambda text: read_own(f"{CLOCKS}start u0\n{text}", "<page>"), " ".join(writer.write("edge"))),
+        (
+            lambda text: read_own(f"start u0\n{text}", "<page>"),
+            " ".join(writer.write("variable")).replace(" .. ", ".."),
+        ),
+        (automaton, " ".join(writer.write("task"))),
+    ):
+        try:
+            read(text)
+        except MachineError as problem:
+            assert re.search(BEYOND, str(problem)), problem
 
 
 @pytest.mark.parametrize("text", ["a = b", "a b", "d(a)", "closer a", "(a", "a & d(b)", "not a"])

@@ -17,7 +17,9 @@ from fastrm.machines.language.expressions import (
     Proposition,
     Truth,
     Unary,
+    Value,
     as_written,
+    comparisons,
     constant,
     evaluate,
     evaluate_exactly,
@@ -25,12 +27,13 @@ from fastrm.machines.language.expressions import (
     may_round,
     parse_guard,
     parse_reward,
+    values_read,
     write,
 )
 
 __all__ = [
-    "FEATURES", "MAX_STAGES", "MAX_STATES", "OF_SINGLE_OBJECTS", "OWN", "TO_GO", "Agenda", "Binary", "Chain", "Draft",
-    "Edge", "Expression", "Feature", "FeatureKind", "Guard", "Number", "Otherwise", "Proposition", "StatePotential",
-    "Truth", "Unary", "as_written", "constant", "describe", "evaluate", "evaluate_exactly", "leaves", "may_round",
-    "parse_guard", "parse_reward", "read", "write",
+    "FEATURES", "MAX_STAGES", "MAX_STATES", "OF_SINGLE_OBJECTS", "OWN", "TO_GO", "Agenda", "Binary", "Chain",
+    "Draft", "Edge", "Expression", "Feature", "FeatureKind", "Guard", "Number", "Otherwise", "Proposition",
+    "StatePotential", "Truth", "Unary", "Value", "as_written", "comparisons", "constant", "describe", "evaluate",
+    "evaluate_exactly", "leaves", "may_round", "parse_guard", "parse_reward", "read", "values_read", "write",
 ]  # fmt: skip

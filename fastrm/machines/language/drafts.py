@@ -22,6 +22,14 @@ order. Such a state becomes as many states as there are sets of stages that can 
 everything is left; the others are called after what is done: ``u0_a``, ``u0_ab``. All its other edges hold in each of
 them, and lead back to where they came from if they led back to the state.
 
+Clocks and counts are declared, compared in guards, read by rewards, and changed where an edge ends (see `variables`)::
+
+    clock   t 0..21
+
+    u0 -> u1    when a            reward 0       do t = 0
+    u1 -> done  when b & t <= 20  reward 21 - t
+    u1 -> lost  when t > 20
+
 A file of the reference implementation (Toro Icarte et al., JAIR 2022) looks like this::
 
     0 # initial state
@@ -56,6 +64,7 @@ from fastrm.machines.language.expressions import (
     write,
 )
 from fastrm.machines.language.tokens import Statement, fault, statements
+from fastrm.machines.language.variables import Action, Variable, read_actions, read_variable
 from fastrm.textfile import decode_text
 from fastrm.worlds import OBJECT_IN_WORDS, is_label, is_object, split_object
 
@@ -180,6 +189,8 @@ class Edge:
     reward: Expression
     line: int | None = field(default=None, compare=False)
     """Line of the file the edge was read from, for messages."""
+    actions: tuple[Action, ...] = ()
+    """What it does to clocks and counts."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +229,10 @@ class Draft:
     """Where the machine came from, for messages."""
     large: Agenda | None = None
     """The whole task where it has too many machine states to list; there are no edges then."""
+    variables: tuple[Variable, ...] = ()
+    """Clocks and counts, of a machine that is not unrolled yet."""
+    written: Draft | None = None
+    """The machine as it is written, where it has clocks or counts and is unrolled."""
 
     def statements(self) -> list[tuple[str, str, str, int]]:
         """Return state, target, text and reward of the agendas of a `large` machine, one after the other."""
@@ -339,10 +354,11 @@ _POSITIVE = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 _OWN_EDGE = re.compile(
     r"((?:(?!->)\S)+)\s*->\s*(\S+)\s+(?:(?P<when>when\b)|(?P<agenda>agenda(?=\s|$))|otherwise(?=\s|$))"
 )
-_REWARD = re.compile(r"\breward\b")
+_REWARD, _DO = re.compile(r"\breward\b"), re.compile(r"\bdo\b")
 _ENDS = re.compile(r"(?:(?:(?!->)\S)+\s*->\s*(?:\S+\s*)?)?")
 """As much of an edge as there is before `when` or `otherwise`."""
-_KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potential")
+_KEYWORDS = ("name", "states", "start", "success", "failure", "score", "potential", "clock", "count")
+_VARIABLE = re.compile(r"\s*(clock|count)(?=\s|$)")
 _STATE_POTENTIAL = re.compile(r"potential\s+([^\s=]+)\s*=")
 
 
@@ -360,13 +376,14 @@ def read_own(text: str, source: str) -> Draft:
     fields: dict[str, list[str]] = {}
     edges: list[Edge | AgendaEdge] = []
     potentials: list[StatePotential] = []
+    variables = _read_variables(text, source)
     for statement in statements(text):
         with _located(source, statement):
             if "->" in statement.text:
-                edges.append(_read_own_edge(statement))
+                edges.append(_read_own_edge(statement, variables))
             elif match := _STATE_POTENTIAL.match(statement.text, statement.place):
-                potentials.append(_read_potential(statement, match))
-            else:
+                potentials.append(_read_potential(statement, match, variables))
+            elif not _VARIABLE.match(statement.text):
                 _read_field(statement, fields)
     if not fields.get("start"):
         raise MachineError(f"{source}: no start state; add a line such as 'start u0'")
@@ -384,14 +401,29 @@ def read_own(text: str, source: str) -> Draft:
         state_potentials=tuple(potentials),
         name=" ".join(fields.get("name", ())),
         source=source,
+        variables=tuple(variables.values()),
     )
     agendas = [edge for edge in edges if isinstance(edge, AgendaEdge)]
     return _expand(draft, agendas) if agendas else draft
 
 
-def _read_own_edge(statement: Statement) -> Edge | AgendaEdge:
-    line, begin = statement.text, statement.place
-    head = _OWN_EDGE.match(line, begin)
+def _read_variables(text: str, source: str) -> dict[str, Variable]:
+    """Return the clocks and counts that a text declares, by name."""
+    variables: dict[str, Variable] = {}
+    for statement in statements(text):
+        if _VARIABLE.match(statement.text) and "->" not in statement.text:
+            with _located(source, statement):
+                variable = read_variable(statement)
+                if variables.setdefault(variable.name, variable) is not variable:
+                    raise fault(f"{variable.name} is declared twice; keep one line", statement.place)
+    return variables
+
+
+def _read_own_edge(statement: Statement, variables: dict[str, Variable]) -> Edge | AgendaEdge:
+    begin = statement.place
+    head = _OWN_EDGE.match(statement.text, begin)
+    done = None if head is None else _DO.search(statement.text, head.end())
+    line = statement.text if done is None else statement.text[: done.start()].rstrip()
     paid = None if head is None else _REWARD.search(line, head.end())
     guard_end = len(line) if paid is None else paid.start()
     is_otherwise = head is not None and head["when"] is None and head["agenda"] is None
@@ -405,16 +437,21 @@ def _read_own_edge(statement: Statement) -> Edge | AgendaEdge:
         _check_state(head[group], head.start(group))
     edge = f"edge {head[1]} -> {head[2]}"
     agenda = _read_agenda(line, head.end(), guard_end) if head["agenda"] else None
-    guard = parse_guard(line[head.end() : guard_end], edge, head.end()) if head["when"] else Otherwise()
-    reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end())
+    guard = parse_guard(line[head.end() : guard_end], edge, head.end(), variables) if head["when"] else Otherwise()
+    reward = Number(0.0) if paid is None else parse_reward(line[paid.end() :], edge, paid.end(), variables)
+    if agenda is not None and (variables or done):
+        raise fault(
+            "agenda: has no deadlines; in a machine with clocks or counts write its edges", head.start("agenda")
+        )
     if agenda is not None:
         return AgendaEdge(head[1], head[2], agenda, reward, statement.number)
-    return Edge(head[1], head[2], guard, reward, statement.number)
+    actions = () if done is None else read_actions(statement.text[done.end() :], done.end(), variables)
+    return Edge(head[1], head[2], guard, reward, statement.number, actions)
 
 
-def _read_potential(statement: Statement, head: re.Match[str]) -> StatePotential:
+def _read_potential(statement: Statement, head: re.Match[str], variables: dict[str, Variable]) -> StatePotential:
     _check_state(head[1], head.start(1))
-    value = parse_reward(statement.text[head.end() :], f"potential {head[1]}", head.end())
+    value = parse_reward(statement.text[head.end() :], f"potential {head[1]}", head.end(), variables)
     return StatePotential(head[1], value, statement.number)
 
 
@@ -476,8 +513,14 @@ def _check_state(word: str, where: int) -> None:
         raise fault(f"state name {word[:40]!r}: use at most 40 letters, digits and underscores", where)
 
 
+def write_actions(edge: Edge, before: str = "  do ") -> str:
+    """Return what an edge does to clocks and counts as text behind its reward; empty if it does nothing."""
+    return before * bool(edge.actions) + ", ".join(action.write() for action in edge.actions)
+
+
 def write_machine(draft: Draft) -> str:
     """Write a machine as ``.rm`` text; reading it gives an equal machine."""
+    draft = draft.written or draft
     lines = [f"name    {draft.name}"] if draft.name else []
     lines += [f"states  {' '.join(draft.states)}", f"start   {draft.start}"]
     terminals = {"success": draft.success, "failure": draft.failure}
@@ -487,11 +530,13 @@ def write_machine(draft: Draft) -> str:
     if draft.potential:
         lines.append(f"potential {write(Number(draft.potential))}")
     lines += [f"potential {one.state} = {write(one.value)}" for one in draft.state_potentials]
+    lines += [variable.write() for variable in draft.variables]
     lines.append("")
     rows = [(f"{u} -> {v}", agenda, f"reward {paid}") for u, v, agenda, paid in draft.statements()]
     for edge in draft.edges:
         guard = "otherwise" if isinstance(edge.guard, Otherwise) else f"when {write(edge.guard)}"
-        rows.append((f"{edge.source} -> {edge.target}", guard, f"reward {write(edge.reward)}"))
+        paid = f"reward {write(edge.reward)}"
+        rows.append((f"{edge.source} -> {edge.target}", guard, paid + write_actions(edge)))
     widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
     lines += [f"{way:<{widths[0]}}  {guard:<{widths[1]}}  {paid}" for way, guard, paid in rows]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,8 @@
 """Guards and rewards: as text, as trees, and their values.
 
 A bare name is a proposition: the object type on the cell after the move. Where a number is expected, a bare name of
-several letters is a feature of the world by that name, such as ``fuel``. The functions are `min` and `max` of numbers
+several letters is a feature of the world by that name, such as ``fuel``. A name that the machine declares as a clock or
+count is its value, a number. The functions are `min` and `max` of numbers
 and the features of `FEATURES`, one row each. The k-th object of type x in reading order has a name like a type: x1, ...
 
 Guards and rewards have one grammar; a guard must be a truth value, a reward a number::
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -119,6 +120,13 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """What a clock or count shows; none is left once a machine is unrolled."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unary:
     """``!x`` or ``-x``."""
 
@@ -153,7 +161,7 @@ TO_GO = Feature("to_go", "")
 SPAN = Feature("span", "")
 """A bound on all distances."""
 
-Expression = Number | Truth | Proposition | Feature | Unary | Binary | Chain
+Expression = Number | Truth | Proposition | Feature | Value | Unary | Binary | Chain
 Guard = Expression | Otherwise
 
 
@@ -184,6 +192,33 @@ def leaves(node: Guard) -> Iterator[Proposition | Feature]:
         case Chain(_, operands):
             for operand in operands:
                 yield from leaves(operand)
+
+
+def values_read(node: Guard) -> Iterator[str]:
+    """Yield the clocks and counts an expression reads, repeats included."""
+    match node:
+        case Value(name):
+            yield name
+        case Unary(_, operand):
+            yield from values_read(operand)
+        case Binary(_, left, right):
+            yield from values_read(left)
+            yield from values_read(right)
+        case Chain(_, operands):
+            for operand in operands:
+                yield from values_read(operand)
+
+
+def comparisons(node: Guard) -> Iterator[Expression]:
+    """Yield the comparisons of numbers in a guard."""
+    match node:
+        case Unary("!", operand):
+            yield from comparisons(operand)
+        case Binary():
+            yield node
+        case Chain(_, operands):
+            for operand in operands:
+                yield from comparisons(operand)
 
 
 def evaluate(node: Expression, columns: Mapping[Proposition | Feature, Any]) -> Any:
@@ -236,7 +271,7 @@ def _write(node: Expression, above: int) -> str:
             return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
         case Truth(value):
             return "true" if value else "false"
-        case Proposition(name):
+        case Proposition(name) | Value(name):
             return name
         case Feature(function, name):
             return name if function == OWN else f"{function}({', '.join(node.names)})"
@@ -338,24 +373,28 @@ _TOKEN = (
 _WORDS = {"truth": "a truth value", "number": "a number"}
 
 
-def parse_guard(text: str, what: str = "", offset: int = 0) -> Guard:
+def parse_guard(text: str, what: str = "", offset: int = 0, values: Collection[str] = ()) -> Guard:
     """Read a guard; messages call it `what`, and count columns from `offset` places before it.
+
+    `values` are the names of clocks and counts.
 
     >>> parse_guard("a & !b")
     Chain(sign='&', operands=(Proposition(name='a'), Unary(sign='!', operand=Proposition(name='b'))))
     """
     if text.strip() == "otherwise":
         return Otherwise()
-    return _Parser(text, "guard", what, offset).whole("truth")
+    return _Parser(text, "guard", what, offset, values).whole("truth")
 
 
-def parse_reward(text: str, what: str = "", offset: int = 0) -> Expression:
+def parse_reward(text: str, what: str = "", offset: int = 0, values: Collection[str] = ()) -> Expression:
     """Read a reward; messages call it `what`, and count columns from `offset` places before it.
+
+    `values` are the names of clocks and counts.
 
     >>> parse_reward("10 - 2*d(b)").left
     Number(value=10.0)
     """
-    return _Parser(text, "reward", what, offset).whole("number")
+    return _Parser(text, "reward", what, offset, values).whole("number")
 
 
 def _may_be_feature(name: str) -> bool:
@@ -370,9 +409,9 @@ def _may_be_feature(name: str) -> bool:
 class _Parser(Tokens):
     """Recursive descent over the tokens of one expression."""
 
-    def __init__(self, text: str, role: str, what: str, offset: int) -> None:
+    def __init__(self, text: str, role: str, what: str, offset: int, values: Collection[str]) -> None:
         super().__init__(text, _TOKEN, what or f"{role} {text.strip()[:60]!r}", deepest=MAX_DEPTH, offset=offset)
-        self.role = role
+        self.role, self.values = role, values
         self.operators = 0
         for kind, word, place in self.tokens:
             if kind == "other":
@@ -396,9 +435,14 @@ class _Parser(Tokens):
         if wanted == "number" and isinstance(node, Proposition) and _may_be_feature(node.name):
             return Feature(OWN, node.name)
         found = "truth" if is_truth(node) else "number"
+        if found != wanted and isinstance(node, Value):
+            cure = f"compare it, as in {node.name} <= 3, or rename it if an object is meant"
+            raise self.error(f"expected a truth value, found the clock or count {node.name!r}; {cure}", place)
         if found != wanted:
             row = FEATURES.get(node.name) if isinstance(node, Proposition) else None
             hint = f" (write {row.written})" if row and not row.objects else ""
+            if isinstance(node, Proposition) and not hint:
+                hint = did_you_mean(node.name, self.values) or " (a clock or count must be declared)"
             message = f"expected {_WORDS[wanted]}, found {_WORDS[found]} {write(node)[:MAX_NAME]!r}{hint}"
             raise self.error(message, place)
         return node
@@ -426,7 +470,11 @@ class _Parser(Tokens):
         right = self.next.place, self.arithmetic("+", "-")
         if self.next.text in COMPARE:
             raise self.error("comparisons do not chain; join two with '&'")
-        return Binary(sign, self.check_type("number", *left), self.check_type("number", *right))
+        node = Binary(sign, self.check_type("number", *left), self.check_type("number", *right))
+        for value, (place, other) in ((node.left, right), (node.right, left)):
+            if isinstance(value, Value) and isinstance(other, Number) and other.value != int(other.value):
+                raise self.error(f"{value.name} shows whole numbers; compare it with one of them", place)
+        return node
 
     def arithmetic(self, *signs: str) -> Expression:
         operand = partial(self.arithmetic, "*", "/") if "+" in signs else self.minus
@@ -469,6 +517,8 @@ class _Parser(Tokens):
             return Truth(word == "true")
         if word in RESERVED:
             raise self.error(f"the word {shown(word)} cannot stand inside an expression", place)
+        if word in self.values and self.next.text != "(":
+            return Value(word)
         return self.call(word, place) if self.accept("(") else Proposition(word)
 
     def call(self, function: str, place: int) -> Expression:
@@ -498,4 +548,6 @@ class _Parser(Tokens):
     def object_type(self, function: str) -> str:
         if self.next.kind != "name" or self.next.text in RESERVED:
             raise self.error(f"{function}(...) needs the name of an object type")
+        if self.next.text in self.values:
+            raise self.error(f"{self.next.text!r} is a clock or count; rename it if the object is meant")
         return self.take()
