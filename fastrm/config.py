@@ -14,6 +14,9 @@ from fastrm.checks import check_choice, check_known, check_number, check_truth, 
 from fastrm.errors import ConfigError, shown
 from fastrm.schedules import check_rate
 
+ProfileName = Literal["clean", "icarte2022"]
+"""Profiles by name, for editors to complete; single switches may follow a name."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:

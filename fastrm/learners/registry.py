@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_known
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from fastrm.learners.plain import PlainLearner
     from fastrm.problems import Problem
 
-BUILT_IN = {
+LearnerName = Literal["qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled"]
+"""Learners that come with fastrm, for editors to complete; registered ones have other names."""
+BUILT_IN: dict[str, str] = {
     "qrm": "qrm.Qrm",
     "crm": "crm.Crm",
     "hrm": "hrm.Hrm",
@@ -35,7 +37,7 @@ BUILT_IN = {
     "dyna": "dyna.Dyna",
     "coupled": "coupled.Coupled",
 }
-"""Learners that come with fastrm: module of this room, imported when it is first asked for, and class."""
+"""The module of this room, imported when a learner is first asked for, and its class."""
 
 PLACES = {"water": "Water world", "agenda": "agendas of more than 1024 machine states"}
 """How messages name the kinds of problems that few learners take."""

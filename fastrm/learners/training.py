@@ -12,6 +12,7 @@ from fastrm.checks import check_truth, check_whole
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, shown
 from fastrm.learners.batch import Batch, list_warm_starts
+from fastrm.learners.registry import LearnerName
 from fastrm.learners.runs import Run
 from fastrm.problems import Problem
 from fastrm.progress import Bar, format_millions, watching
@@ -34,7 +35,7 @@ SHARE_FOR_TABLES = 0.5
 
 def train(
     problem: Problem,
-    algo: str = "qrm",
+    algo: LearnerName | str = "qrm",
     *,
     steps: int = 1_000_000,
     seed: int = 0,
@@ -115,7 +116,7 @@ def train(
 
 def train_many(
     problem: Problem,
-    algo: str = "qrm",
+    algo: LearnerName | str = "qrm",
     *,
     steps: int = 1_000_000,
     seeds: Sequence[int] = (0,),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from fastrm.config import Profile
+from fastrm.config import Profile, ProfileName
 from fastrm.dispatch import by_kind
 from fastrm.errors import ConfigError, MachineError, MapError, shown
 from fastrm.machines import RewardMachine
@@ -234,7 +234,7 @@ def unsupported(problem: object) -> ConfigError:
 def compile(
     grid: WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
-    profile: str | Profile = ...,
+    profile: ProfileName | str | Profile = ...,
     *,
     start: Start = ...,
 ) -> WaterProblem: ...
@@ -244,7 +244,7 @@ def compile(
 def compile(
     grid: GridMap | TableWorld,
     machine: RewardMachine | Sequence[RewardMachine],
-    profile: str | Profile = ...,
+    profile: ProfileName | str | Profile = ...,
     metric: Metric = ...,
     slip: float = ...,
     gamma: float = ...,
@@ -258,7 +258,7 @@ def compile(
 def compile(
     grid: GridMap | TableWorld | WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
-    profile: str | Profile = "clean",
+    profile: ProfileName | str | Profile = "clean",
     metric: Metric = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,

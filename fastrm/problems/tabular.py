@@ -24,7 +24,7 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full, freeze, read_only
 from fastrm.checks import check_number
-from fastrm.config import Profile
+from fastrm.config import Profile, ProfileName
 from fastrm.errors import ConfigError, MachineError, place, printable, shown
 from fastrm.kernels.contracts import BLOCK, FAR, LIVE, MASK, N_ACTIONS, SUCCESS, Tables
 from fastrm.kernels.exact import search
@@ -511,7 +511,7 @@ def slide(problem: Problem, cells: Array | int, actions: Array, random: np.rando
 def compile_tables(
     grid: GridMap | TableWorld,
     machines: tuple[RewardMachine, ...],
-    profile: str | Profile = "clean",
+    profile: ProfileName | str | Profile = "clean",
     metric: Metric = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,

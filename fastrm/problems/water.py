@@ -18,7 +18,7 @@ import numpy as np
 
 from fastrm.arrays import Array
 from fastrm.checks import check_whole
-from fastrm.config import PROFILES, Profile
+from fastrm.config import PROFILES, Profile, ProfileName
 from fastrm.dispatch import add_row
 from fastrm.errors import ConfigError, MachineError, shown
 from fastrm.kernels.contracts import LIVE, SUCCESS
@@ -486,7 +486,7 @@ def colours_of(bits: int) -> str:
 def compile_water(
     world: WaterWorld,
     machine: RewardMachine | Sequence[RewardMachine],
-    profile: str | Profile = "clean",
+    profile: ProfileName | str | Profile = "clean",
     metric: str = "manhattan",
     slip: float = 0.0,
     gamma: float = 0.9,

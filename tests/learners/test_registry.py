@@ -3,11 +3,24 @@
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, Experiment, GridMap, LearnerConfig, RewardMachine, compile, load, run, train, train_many
+from fastrm import (
+    ConfigError,
+    Experiment,
+    GridMap,
+    LearnerConfig,
+    RewardMachine,
+    compile,
+    config,
+    load,
+    run,
+    train,
+    train_many,
+)  # fmt: skip
 from fastrm.bench.__main__ import main
 from fastrm.bench.speed import measure
 from fastrm.experiments import Plan
@@ -92,6 +105,11 @@ def test_files_of_a_learner_that_is_not_known_here_can_be_read(esarsa, tmp_path)
     assert results.complete and len(results.summary()) == 1 and results["algo"][0] == "esarsa"
     with pytest.raises(ConfigError, match="method 'esarsa-bool' is unknown"):
         run(Experiment(**SETTINGS, methods=("esarsa-bool",)), tmp_path / "x.h5")
+
+
+def test_types_name_every_learner_and_profile():
+    assert get_args(registry.LearnerName) == tuple(registry.BUILT_IN)
+    assert get_args(config.ProfileName) == tuple(config.PROFILES)
 
 
 def test_names_that_are_taken_or_not_words_are_refused():
