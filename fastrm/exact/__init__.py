@@ -24,12 +24,21 @@ from fastrm.exact.values import (
     value_and_policy,
     value_range,
 )
-from fastrm.exact.verdicts import TabularGuarantee, as_float, critical_reward, guarantee_tables, lint
+from fastrm.exact.verdicts import (
+    Phase,
+    TabularGuarantee,
+    as_float,
+    critical_reward,
+    guarantee_tables,
+    lint,
+    reward_phases,
+)
 from fastrm.exact.water import WaterGuarantee, WaterSolution, guarantee_water
 
 __all__ = [
-    "Check", "Finding", "Guarantee", "ScoreUnit", "Solution", "TabularGuarantee", "TabularSolution", "WaterGuarantee",
-    "WaterSolution", "Witness", "as_float", "check", "check_gamma", "check_request", "critical_reward", "follow_option",
-    "guarantee", "guarantee_tables", "guarantee_water", "highest_action", "lint", "optimal_arps", "refuse_slip",
-    "score_ceiling", "score_units", "solve", "value_and_policy", "value_range",
+    "Check", "Finding", "Guarantee", "Phase", "ScoreUnit", "Solution", "TabularGuarantee", "TabularSolution",
+    "WaterGuarantee", "WaterSolution", "Witness", "as_float", "check", "check_gamma", "check_request",
+    "critical_reward", "follow_option", "guarantee", "guarantee_tables", "guarantee_water", "highest_action",
+    "lint", "optimal_arps", "refuse_slip", "reward_phases", "score_ceiling", "score_units", "solve",
+    "value_and_policy", "value_range",
 ]  # fmt: skip

@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -136,7 +137,7 @@ class TabularGuarantee(Guarantee):
     @cached_property
     def critical_scale(self) -> float | None:
         """Factor by which all rewards on the way may grow before the optimum leaves the shortest paths."""
-        critical, terminal = self.critical_reward, self._only_reward(success=True)
+        critical, terminal = self.critical_reward, self.terminal_reward
         if terminal is None:
             return None
         if critical > 0:
@@ -146,8 +147,18 @@ class TabularGuarantee(Guarantee):
     @cached_property
     def critical_step_reward(self) -> float | None:
         """Largest step reward r* that keeps the optimum on shortest paths; None where there is no single one."""
-        step = self._only_reward(success=False)
+        step = self.step_reward
         return None if self.critical_scale is None or step is None or step < 0 else self.critical_scale * step
+
+    @property
+    def terminal_reward(self) -> float | None:
+        """What all edges into a success pay; None where they differ."""
+        return self._only_reward(success=True)
+
+    @property
+    def step_reward(self) -> float | None:
+        """What all other edges pay that pay anything; None where they differ."""
+        return self._only_reward(success=False)
 
     def _only_reward(self, success: bool) -> float | None:
         """Return what all edges into a success pay, or what all others pay that pay anything; None if they differ."""
@@ -303,6 +314,84 @@ def critical_reward(problem: TabularProblem, gamma: float, machine: int = 0) -> 
             break
         tie = tie_at(terminal)
     return terminal
+
+
+class Phase(NamedTuple):
+    """What optimal paths do while the terminal reward is between two thresholds."""
+
+    above: Fraction | None
+    """The phase begins above this terminal reward; None for the first one."""
+    length: int | None
+    """Steps of every optimal path; None where it never succeeds."""
+    fails: bool
+    """Whether optimal paths end in a failure."""
+
+
+def reward_phases(problem: TabularProblem, gamma: float, machine: int = 0) -> tuple[Phase, ...]:
+    r"""Return how optimal paths from the first start change as the terminal reward grows, from the lowest on.
+
+    A path of l steps returns C + gamma^(l-1) R, a line in R, so the largest return is convex and piecewise linear. Each
+    piece is a phase, whose optimal paths are equally long. Where two lines that are optimal somewhere meet, the optimum
+    is asked for; a better line lies between them, and the search goes on at both sides. The last phase begins at R*.
+
+    >>> import fastrm
+    >>> grid = fastrm.GridMap.parse("XXXXXXXXXXXXX\nX    b   A aX\nXXXXXXXXXXXXX")
+    >>> machine = fastrm.RewardMachine.sequence("a-b", kind="numeric", terminal_reward=0)
+    >>> [(float(phase.above or 0), phase.length) for phase in reward_phases(fastrm.compile(grid, machine), gamma=0.5)]
+    [(0.0, None), (130.0, 8)]
+    """
+    check_tabular(problem)
+    refuse_slip(problem, "what changes with the terminal reward")
+    problem = problem.from_start(problem.starts[0])
+    tables, g = problem.tables, as_written(gamma)
+    success, first = tables.outcome == SUCCESS, (problem.start, int(tables.first_u[machine]))
+    on_the_way = np.where(success, 0.0, problem.plain)
+    every, direct = 2**problem.n_actions - 1, direct_actions(tables, problem.steps_to_go)[first]
+    if not on_the_way.any() and direct != every:  # success alone pays, and there is another path
+        return Phase(None, None, False), Phase(Fraction(0), int(problem.steps_to_go[first]), False)
+
+    def line_at(terminal: Fraction) -> _Line:
+        """Return what an optimal path earns as the terminal reward varies around this one."""
+
+        def written(event: int, u: int) -> Fraction:
+            return terminal if success[event, u] else problem.written(event, u)
+
+        reward = np.where(success, as_float(terminal), on_the_way)
+        policy = solve_rewards(problem, reward, gamma, machine, written).policy
+        path, loop, succeeds = follow(problem, policy, first)
+        rest, steps = _rest_of_return(problem, policy, path, loop, g), len(path) - 1
+        return _Line(rest, g ** (steps - 1) if succeeds else Fraction(0), steps if succeeds else None, loop is None)
+
+    def between(low: _Line, high: _Line) -> Iterator[tuple[Fraction, _Line]]:
+        """Yield the thresholds between two lines, each with the line above it."""
+        if low.slope >= high.slope:
+            return
+        meeting = (low.rest - high.rest) / (high.slope - low.slope)
+        found = line_at(meeting)
+        if found.at(meeting) > low.at(meeting):
+            yield from between(low, found)
+            yield from between(found, high)
+        else:
+            yield meeting, high
+
+    critical = critical_reward(problem, gamma, machine)
+    lowest = -(Fraction(float(np.abs(on_the_way).max())) + 1) / (1 - g)  # going on for ever costs less
+    low = line_at(lowest)
+    high = line_at(2 * abs(critical) + 1 if isinstance(critical, Fraction) else Fraction(1))
+    pieces = [(None, low), *between(low, high)]
+    return tuple(Phase(above, line.length, line.ends and line.length is None) for above, line in pieces)
+
+
+class _Line(NamedTuple):
+    """What a path earns: `rest` + `slope` times the terminal reward."""
+
+    rest: Fraction
+    slope: Fraction
+    length: int | None
+    ends: bool
+
+    def at(self, terminal: Fraction) -> Fraction:
+        return self.rest + self.slope * terminal
 
 
 def _tie(

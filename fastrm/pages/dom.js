@@ -30,7 +30,7 @@ function show(value) {
       ? grouped(x)
       : size >= 1e9 || (size > 0 && size < 1e-3)
         ? x.toExponential(2)
-        : String(Number(x.toPrecision(4)));
+        : String(Number(x.toPrecision(6)));
   return text.replace("-", "−");
 }
 
@@ -50,4 +50,36 @@ function control(type, name, label, checked, onchange, ...more) {
 
 function panel(title, ...children) {
   return el("section", { class: "panel" }, title && el("h2", {}, title), ...children);
+}
+
+// A button that copies a text.
+function copyButton(words, content) {
+  const said = el("span", { class: "soft", "aria-live": "polite" });
+  const button = el(
+    "button",
+    {
+      type: "button",
+      class: "no-print",
+      onclick: async () => {
+        const text = content();
+        try {
+          await navigator.clipboard.writeText(text);
+        } catch {
+          // not every browser lets a file from disk use the clipboard; a selected text it always does
+          const area = el("textarea", { class: "hidden" });
+          area.value = text;
+          button.after(area);
+          area.select();
+          document.execCommand("copy");
+          area.remove();
+        }
+        said.textContent = " copied";
+        setTimeout(() => {
+          said.textContent = "";
+        }, 2000);
+      },
+    },
+    words,
+  );
+  return el("p", { class: "copy" }, button, said);
 }

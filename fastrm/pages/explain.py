@@ -1,6 +1,9 @@
 """The pages that explain a problem: the map or box, the machine, what was learned, and what is exactly true.
 
-A page walks a map by itself: it has tables of where moves lead, what machines pay and what policies do. Policies are
+A page walks a map by itself: it has tables of where moves lead, what machines pay and what policies do. Where moves are
+certain it also solves the problem by itself, for any terminal reward R, step reward r and discount. What it says of
+shortest paths does not come from these floating-point values: the thresholds of R are worked out here in rationals, for
+some two dozen discounts, and the page compares the reader's numbers with them exactly. Learned policies are
 tables of actions. A learner with options has a table per option, and one of the option that it chooses; a learner
 without them has a table per machine state. So one rule follows both: choose an option, keep it until the machine state
 is left. The page of a water world has episodes step by step.
@@ -11,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +24,7 @@ from fastrm import exact
 from fastrm.arrays import Array
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, printable
-from fastrm.kernels.contracts import FAILURE, N_ACTIONS, SUCCESS
+from fastrm.kernels.contracts import N_ACTIONS
 from fastrm.learners import Run, registry
 from fastrm.machines import RewardMachine
 from fastrm.pages import page
@@ -30,13 +34,23 @@ from fastrm.problems import Problem, TabularProblem, WaterProblem, check_tabular
 from fastrm.worlds import START, WALL
 
 SCRIPTS = (
-    "dom.js", "unpack.js", "walk.js", "map_view.js", "machine_view.js", "player.js", "legend.js", "explain.js",
+    "dom.js", "unpack.js", "walk.js", "solve.js", "finding.js", "map_view.js", "machine_view.js", "player.js",
+    "legend.js", "heat.js", "facts.js", "knobs.js", "explain.js",
 )  # fmt: skip
 """What draws a problem."""
 MOST_PAIRS = 600_000
 """Cells times machine states of a page: more make it too large to send, and no cell could be seen."""
 MOST_RULES = 4_000_000
 """Kinds of moves times machine states."""
+GAMMAS = (
+    0.5, 0.6, 0.65, 0.7, 0.75, 0.78, 0.8, 0.82, 0.84, 0.86, 0.88, 0.89, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97,
+    0.975, 0.98, 0.985, 0.99, 0.995,
+)  # fmt: skip
+"""Stops of the knob of the discount; the problem's own is one more."""
+FEW_GAMMAS = (0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
+"""Stops on problems so large that thresholds take long."""
+MANY_PAIRS, MOST_TURNED = 20_000, 120_000
+"""Cells times machine states from which there are few stops, and beyond which there is one."""
 
 _MEANING = {
     "shortest": "Every optimal policy takes a shortest path.",
@@ -75,18 +89,6 @@ def exact_policy(solution: exact.TabularSolution) -> Policy:
     return Policy(solution.policy[:, here].astype(np.uint8), None, solution.value[:, here], count)
 
 
-def shortest_policy(problem: TabularProblem, machine: int) -> Array:
-    """Return an action that begins a shortest path, ties to the highest; any where none succeeds."""
-    tables, here = problem.tables, columns_of(problem, machine)
-    delta, outcome = (table[:, here][tables.event] for table in (tables.delta, tables.outcome))  # [n_s, n_a, n_u]
-    after = problem.steps_to_go.astype(np.int64)[tables.next_s[:, :, None], delta]
-    after[outcome == SUCCESS] = 0
-    after[outcome == FAILURE] = np.iinfo(np.int64).max
-    best = after == after.min(axis=1, keepdims=True)
-    bits = (best << np.arange(N_ACTIONS)[:, None]).sum(axis=1)
-    return exact.highest_action(bits.astype(np.uint8)).astype(np.uint8)
-
-
 def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | None:
     """Return what a run does greedily; None for a learner whose rule the page does not know."""
     here, first = columns_of(problem, machine), run.more.get("first_option")
@@ -107,14 +109,18 @@ def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | 
 
 
 def rule_arrays(problem: TabularProblem, machine: int) -> dict[str, Array]:
-    """Return where moves lead and what they pay, for one machine."""
+    """Return where moves lead and what they pay, potentials aside, for one machine."""
     tables, here = problem.tables, columns_of(problem, machine)
     cells = problem.terrain.cells
     moves = (tables.next_s != np.arange(len(cells))[:, None]) << np.arange(N_ACTIONS)
     used, event = np.unique(tables.event, return_inverse=True)
+    guide = {}
+    if problem.potential is not None:
+        levels, place = np.unique(problem.potential[:, here], return_inverse=True)
+        guide = {"phiLevels": levels, "phi": smallest(place.reshape(-1, here.stop - here.start).T)}
     delta = np.minimum(tables.delta[used, here].astype(np.int64) - here.start, here.stop - here.start)
-    amounts, index = np.unique(tables.reward[used, here], return_inverse=True)
-    return {
+    amounts, index = np.unique(problem.plain[used, here], return_inverse=True)
+    return guide | {
         "cells": smallest(cells[:, 0].astype(np.int64) * problem.grid.size[1] + cells[:, 1]),
         "moves": moves.sum(axis=1).astype(np.uint8),
         "event": smallest(event.reshape(-1)),
@@ -230,11 +236,11 @@ def explain_data(
     best = verdict.solution if verdict else exact.solve(problem, gamma, machine)
     here, task, arrays = columns_of(problem, machine), problem.machines[machine], rule_arrays(problem, machine)
     learned = learned_policy(problem, run, machine) if run is not None else None
-    shown = "optimal" if learned is None else "learned"
-    arrays |= {f"{shown}.{name}": array for name, array in policy_arrays(learned or exact_policy(best)).items()}
-    arrays.setdefault("optimal.actions", best.policy[:, here].astype("uint8"))
-    arrays["shortest.actions"] = shortest_policy(problem, machine)
-    policies = [name.removesuffix(".actions") for name in arrays if name.endswith(".actions")]
+    policies = {} if learned is None else {"learned": learned}
+    if not problem.is_certain or gamma == 1:  # elsewhere the page finds it
+        policies["optimal"] = exact_policy(best)
+    for key, policy in policies.items():
+        arrays |= {f"{key}.{name}": array for name, array in policy_arrays(policy).items()}
     return {
         "map": {
             "name": _bare(problem.source),
@@ -254,8 +260,10 @@ def explain_data(
         "gamma": gamma,
         "slip": problem.slip,
         "run": None if run is None else _run_data(run, machine, is_followed=learned is not None),
-        "policies": {name: {"columns": arrays[f"{name}.actions"].shape[1]} for name in policies},
+        "policies": {name: {"columns": policy.actions.shape[1]} for name, policy in policies.items()},
         "verdict": _verdict_data(verdict, brief) if verdict else None,
+        "knobs": _knobs_data(problem, verdict, machine, brief) if verdict and gamma < 1 else None,
+        "starts": int(problem.tables.starts.size),
         "arrays": page.pack(arrays),
     }
 
@@ -313,12 +321,45 @@ def _verdict_data(verdict: exact.TabularGuarantee, brief: bool) -> dict[str, Any
         "shortest": verdict.shortest,
         "optimalReturn": witness.optimal_return,
         "shortestReturn": witness.shortest_return,
-        "path": witness.path,
-        "loop": witness.loop,
-        "leavesAt": witness.leaves_at,
-        "state": witness.state,
         "thresholds": _thresholds(verdict, brief) if verdict.solution.gamma < 1 else [],
     }
+
+
+def _knobs_data(
+    problem: TabularProblem, verdict: exact.TabularGuarantee, machine: int, brief: bool
+) -> dict[str, Any] | None:
+    """Return the rewards that can be turned, and what is exactly true at every stop of the discount.
+
+    Where all edges into a success pay the same R, a stop has the phases of R, their thresholds as fractions; where the
+    only other reward is r, thresholds are proportional to r. Elsewhere a stop has the one verdict.
+    """
+    reward, step = verdict.terminal_reward, verdict.step_reward
+    if verdict.verdict == "undecided":
+        return None
+    own = verdict.solution.gamma
+    pairs = len(problem.terrain.cells) * len(problem.machines[machine].states)
+    some = () if brief or pairs > MOST_TURNED else FEW_GAMMAS if pairs > MANY_PAIRS else GAMMAS
+    gammas = sorted({own, *some})
+    stops = []
+    for gamma in gammas:
+        if reward is None:
+            found = verdict if gamma == own else exact.guarantee_tables(problem, gamma, machine)
+            stops.append([[None, found.length, found.verdict]])
+        else:
+            phases = exact.reward_phases(problem, gamma, machine)
+            stops.append([[_fraction(above), length, "failure" * fails] for above, length, fails in phases])
+    return {
+        "reward": reward,
+        "step": step if reward is not None and step is not None and step > 0 else None,
+        "gammas": gammas,
+        "stops": stops,
+        "fewest": int(problem.from_start(problem.starts[0]).shortest[machine]),
+    }
+
+
+def _fraction(value: Fraction | None) -> str | None:
+    """Write a fraction as two whole numbers."""
+    return None if value is None else f"{value.numerator}/{value.denominator}"
 
 
 def _thresholds(verdict: exact.TabularGuarantee, brief: bool) -> list[list[str]]:

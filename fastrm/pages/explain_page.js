@@ -24,7 +24,7 @@
       el("p", {}, `fastrm ${data.version}`),
     ),
   );
-  const view = await mountExplain(body, data);
+  const view = await mountExplain(body, data, { hasAddress: true });
   window.fastrm = { ...view, follow, data };
   document.body.dataset.ready = "yes";
 })();

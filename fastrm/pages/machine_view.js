@@ -43,8 +43,21 @@ function machineView(machine, onState) {
     drawn.style.minWidth = `${Math.round(Math.min(width, width > 900 ? 1000 : 460))}px`;
     picture = el("div", { class: "machine" }, drawn);
   }
+  // Edges that pay what a knob turns say what they pay now.
+  const texts = [...picture.querySelectorAll("text")].map((node) => ({
+    node,
+    words: /^(.* : )(\S+)$/.exec(node.textContent),
+  }));
   return {
     node: picture,
+    repay(knobs, { R, r }) {
+      for (const { node, words } of texts) {
+        if (!words) continue;
+        const own = Number(words[2]),
+          paid = own === knobs.reward ? R : own === knobs.step ? r : null;
+        if (paid !== null) node.textContent = words[1] + String(paid).replace("-", "−");
+      }
+    },
     select(u) {
       boxes.forEach((box, name) => box.classList.toggle("chosen", machine.states[u] === name));
       const box = boxes.get(machine.states[u]);

@@ -6,6 +6,15 @@ const DENSE = 56; // cells along a side beyond which arrows thin out
 const startMark = (attributes) =>
   svg("g", { class: "start", ...attributes }, svg("circle", { r: 0.62 }), svg("path", { d: SYMBOLS.start }));
 
+// A disc with the letter of an object; `transform` places and scales it.
+const objectMark = (letter, kind, transform) =>
+  svg(
+    "g",
+    { class: "mark", transform },
+    svg("circle", { class: `disc object-${kind % SYMBOLS.objects}`, r: 0.46 }),
+    svg("text", { class: "letter" }, letter),
+  );
+
 function mapView(world, data, onStart, onHover) {
   const layers = {
     ground: svg("path", { class: "ground" }),
@@ -46,8 +55,8 @@ function mapView(world, data, onStart, onHover) {
       if (letter === data.map.wall) walls += tile(row, column);
       const kind = data.map.objects.indexOf(letter);
       if (kind >= 0) {
-        const text = svg("text", { class: `object object-${kind % SYMBOLS.objects}`, x: column + 0.5, y: row + 0.5 }, letter);
-        layers.objects.append(text);
+        const at = `translate(${column + 0.5} ${row + 0.5}) scale(${grow})`;
+        layers.objects.append(objectMark(letter, kind, at));
       }
     }),
   );
@@ -58,23 +67,24 @@ function mapView(world, data, onStart, onHover) {
       .map(([row, column, below]) => (below ? `M${column} ${row + 1}h1` : `M${column + 1} ${row}v1`))
       .join(""),
   );
-  let ground = "";
-  for (let s = 0; s < world.count; s++) ground += tile(...world.cell(s));
-  layers.ground.setAttribute("d", ground);
+  const tiles = Array.from({ length: world.count }, (_, s) => tile(...world.cell(s)));
+  layers.ground.setAttribute("d", tiles.join(""));
+  let covered = new Set(); // cells below tracks
 
   // One path per shade keeps large maps quick: a dozen elements, however many cells.
-  function showHeat(levels, u) {
+  function showHeat(levels) {
     const paths = Array(HEAT_LEVELS).fill("");
     let masked = "";
     for (let s = 0; levels && s < world.count; s++) {
-      const level = levels[s * world.states + u];
-      if (level) paths[Math.floor(((level - 1) * HEAT_LEVELS) / LEVELS)] += tile(...world.cell(s));
-      else masked += tile(...world.cell(s));
+      const level = levels[s];
+      if (level) paths[Math.floor(((level - 1) * HEAT_LEVELS) / LEVELS)] += tiles[s];
+      else masked += tiles[s];
     }
     layers.heat.replaceChildren(...paths.map((d, k) => svg("path", { class: `heat-${k}`, d })));
     layers.masked.setAttribute("d", masked);
   }
 
+  // No arrow lies below an object or a track.
   function showArrows(policy, u) {
     const every = Math.max(1, Math.ceil(Math.max(world.width, world.height) / DENSE));
     const long = 0.27 * every,
@@ -82,7 +92,8 @@ function mapView(world, data, onStart, onHover) {
     let d = "";
     for (let s = 0; policy && s < world.count; s++) {
       const [row, column] = world.cell(s);
-      if (row % every || column % every || (policy.value && !policy.value[s * world.states + u])) continue;
+      if (row % every || column % every || covered.has(s) || world.label(s)) continue;
+      if (policy.value && !policy.value[s * world.states + u]) continue;
       const [y, x] = OFFSETS[policy.action(s, policy.option(world, s, u))],
         [cx, cy] = [column + 0.5, row + 0.5];
       const tip = [cx + long * x, cy + long * y];
@@ -95,7 +106,8 @@ function mapView(world, data, onStart, onHover) {
 
   // Tracks lie a little beside one another, so that none hides another.
   function showTracks(tracks) {
-    const parts = tracks.map(({ name, cells }, k) => {
+    covered = new Set(tracks.flatMap(({ cells }) => cells));
+    const parts = tracks.map(({ name, cells, loops }, k) => {
       const shift = (k - (tracks.length - 1) / 2) * 0.16 * grow;
       const points = cells
         .map((s) =>
@@ -104,14 +116,19 @@ function mapView(world, data, onStart, onHover) {
             .join(","),
         )
         .join(" ");
-      return [svg("polyline", { class: "casing", points }), svg("polyline", { class: `track ${name}`, points })];
+      const [x, y] = middle(cells[cells.length - 1], shift);
+      const again = loops && [
+        svg("circle", { class: `again ${name}`, cx: x, cy: y, r: 0.3 * grow }),
+        svg("text", { class: "letter", transform: `translate(${x} ${y}) scale(${grow})` }, "∞"),
+      ];
+      return [svg("polyline", { class: "casing", points }), svg("polyline", { class: `track ${name}`, points }), again];
     });
-    layers.tracks.replaceChildren(...parts.flat());
+    layers.tracks.replaceChildren(...parts.flat(2).filter(Boolean));
   }
 
   function showMark(cell) {
     layers.mark.replaceChildren(
-      ...(cell ? [svg("circle", { class: "leaves", cx: cell[1] + 0.5, cy: cell[0] + 0.5, r: 0.8 * grow })] : []),
+      ...(cell ? [svg("circle", { class: "leaves", cx: cell[1] + 0.5, cy: cell[0] + 0.5, r: 0.66 * grow })] : []),
     );
   }
 

@@ -1,11 +1,13 @@
 // An episode, step by step: what was read, what was paid, and the machine's state.
 
-const MOST_ROWS = 1000;
+const MOST_ROWS = 500,
+  AT_ONCE = 120; // rows; more are listed once the hand rests
 
 function player(world, machine, onMoment) {
   let walk = null,
     at = 0,
-    timer = 0;
+    timer = 0,
+    listing = 0;
   const body = el("tbody", {}),
     said = el("p", { class: "moment", "aria-live": "polite" });
   const slider = el("input", {
@@ -82,7 +84,7 @@ function player(world, machine, onMoment) {
     );
   }
 
-  function go(k) {
+  function go(k, isRestart = false) {
     at = Math.max(0, Math.min(k, walk.actions.length));
     slider.value = at;
     for (const old of body.querySelectorAll(".now")) old.classList.remove("now");
@@ -99,11 +101,23 @@ function player(world, machine, onMoment) {
         : `step ${at} of ${walk.actions.length}: label ${world.label(walk.cells[at]) || "none"}, reward ${show(walk.rewards[at - 1])}, ` +
           `sum ${show(sum)}, machine state ${name}` +
           (at === walk.actions.length && walk.loop >= 0 ? "; from here it repeats itself" : "");
-    onMoment(walk.cells[at], walk.states[at], outcomeAt(at), at);
+    onMoment(walk.cells[at], walk.states[at], outcomeAt(at), at, isRestart);
+  }
+
+  function list() {
+    let sum = 0;
+    const count = Math.min(walk.cells.length, MOST_ROWS);
+    const lines = Array.from({ length: count }, (_, k) => rowOf(k, k ? (sum += walk.rewards[k - 1]) : 0));
+    if (count < walk.cells.length)
+      lines.push(
+        el("tr", {}, el("td", { colspan: 7 }, `the first ${MOST_ROWS} of ${walk.cells.length - 1} steps are listed`)),
+      );
+    body.replaceChildren(...lines);
+    if (body.children[at]) body.children[at].classList.add("now");
   }
 
   return {
-    node: el(
+    bar: el(
       "div",
       { class: "player" },
       el(
@@ -113,7 +127,7 @@ function player(world, machine, onMoment) {
           "Restart",
           () => {
             pause();
-            go(0);
+            go(0, true);
           },
           "back to the start",
         ),
@@ -137,22 +151,22 @@ function player(world, machine, onMoment) {
         slider,
       ),
       said,
-      box,
     ),
+    list: box,
     load(next) {
       pause();
       walk = next;
       slider.max = walk.actions.length;
-      let sum = 0;
-      const count = Math.min(walk.cells.length, MOST_ROWS);
-      const lines = Array.from({ length: count }, (_, k) => rowOf(k, k ? (sum += walk.rewards[k - 1]) : 0));
-      if (count < walk.cells.length)
-        lines.push(
-          el("tr", {}, el("td", { colspan: 7 }, `the first ${MOST_ROWS} of ${walk.cells.length - 1} steps are listed`)),
-        );
-      body.replaceChildren(...lines);
+      clearTimeout(listing);
+      if (walk.cells.length <= AT_ONCE) list();
+      else {
+        body.replaceChildren();
+        listing = setTimeout(list, 150);
+      }
       go(0);
     },
+    go,
+    at: () => at,
     pause,
   };
 }

@@ -95,34 +95,3 @@ function sortable(caption, columns, rows, onrow) {
     ),
   };
 }
-
-function copyButton(words, content) {
-  const said = el("span", { class: "soft", "aria-live": "polite" });
-  const button = el(
-    "button",
-    {
-      type: "button",
-      class: "no-print",
-      onclick: async () => {
-        const text = content();
-        try {
-          await navigator.clipboard.writeText(text);
-        } catch {
-          // not every browser lets a file from disk use the clipboard; a selected text it always does
-          const area = el("textarea", { class: "hidden" });
-          area.value = text;
-          button.after(area);
-          area.select();
-          document.execCommand("copy");
-          area.remove();
-        }
-        said.textContent = " copied";
-        setTimeout(() => {
-          said.textContent = "";
-        }, 2000);
-      },
-    },
-    words,
-  );
-  return el("p", { class: "copy" }, button, said);
-}

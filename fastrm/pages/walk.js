@@ -39,6 +39,13 @@ function makeWorld(data, arrays) {
     next,
     start: data.map.start,
     first: data.machine.first,
+    // What is paid now: R for a success and r for what else is paid, where the page may turn them; see `pay`.
+    paid: new Float64Array(arrays.delta.length),
+    gamma: data.gamma,
+    phi: arrays.phi && ((s, u) => arrays.phiLevels[arrays.phi[u * count + s]]),
+    event: (s, a) => arrays.event[4 * s + a],
+    delta: (pair) => arrays.delta[pair],
+    outcome: (pair) => arrays.outcome[pair],
     cell: (s) => [Math.floor(arrays.cells[s] / width), arrays.cells[s] % width],
     at: (row, column) =>
       row < 0 || column < 0 || row >= height || column >= width ? -1 : number[row * width + column],
@@ -46,20 +53,35 @@ function makeWorld(data, arrays) {
       const [row, column] = world.cell(s);
       return data.map.objects.includes(rows[row][column]) ? rows[row][column] : "";
     },
-    // Rewards lie state by state, which packs better; the other tables lie event by event.
+    pay(R = null, r = null) {
+      // Rewards lie state by state, which packs better; the other tables lie event by event.
+      for (let pair = 0; pair < world.paid.length; pair++) {
+        const amount = arrays.amounts[arrays.reward[(pair % states) * events + Math.floor(pair / states)]];
+        const isR = R !== null && arrays.outcome[pair] === SUCCESS;
+        world.paid[pair] = isR ? R : r !== null && amount !== 0 ? r : amount;
+      }
+    },
     step(s, u, a) {
-      const e = arrays.event[4 * s + a],
-        pair = e * states + u;
-      return {
-        s: next[4 * s + a],
-        u: arrays.delta[pair],
-        outcome: arrays.outcome[pair],
-        reward: arrays.amounts[arrays.reward[u * events + e]],
-      };
+      const pair = arrays.event[4 * s + a] * states + u,
+        outcome = arrays.outcome[pair],
+        to = { s: next[4 * s + a], u: arrays.delta[pair], outcome, reward: world.paid[pair] };
+      if (world.phi) {
+        const later = outcome === LIVE ? world.gamma * world.phi(to.s, to.u) : 0;
+        to.reward += later - world.phi(s, u);
+      }
+      return to;
     },
   };
+  world.pay();
   return world;
 }
+
+// A table of actions that the page found by itself.
+const plainPolicy = (world, actions) => ({
+  columns: world.states,
+  option: (_, s, u) => u,
+  action: (s, u) => actions[s * world.states + u],
+});
 
 // A policy has an action for every cell and option. Where there is no choice of options, machine states are options.
 function makePolicy(arrays, key, info) {
@@ -77,7 +99,7 @@ function makePolicy(arrays, key, info) {
 }
 
 // Follow a policy until the task is over, or until it comes back to where it was: from there it repeats itself.
-function follow(world, policy, s, u, gamma) {
+function follow(world, policy, s, u) {
   const walk = { cells: [s], states: [u], actions: [], rewards: [], outcome: LIVE, loop: -1, earned: 0 };
   const seen = new Map();
   let option = -1,
@@ -101,9 +123,14 @@ function follow(world, policy, s, u, gamma) {
     walk.rewards.push(taken.reward);
     walk.outcome = taken.outcome;
     walk.earned += discount * taken.reward;
-    discount *= gamma;
+    discount *= world.gamma;
   }
-  if (walk.loop >= 0) walk.earned = NaN; // what a loop earns goes on for ever
+  if (walk.loop >= 0) {
+    // a loop earns a geometric series
+    const around = walk.rewards.slice(walk.loop).reduceRight((later, paid) => paid + world.gamma * later, 0),
+      length = walk.actions.length - walk.loop;
+    walk.earned += (discount * around) / (1 - world.gamma ** length);
+  }
   walk.length = walk.outcome === SUCCESS ? walk.actions.length : null;
   return walk;
 }
@@ -111,5 +138,5 @@ function follow(world, policy, s, u, gamma) {
 function describeEnd(walk) {
   if (walk.outcome === SUCCESS) return "completes the task";
   if (walk.outcome === FAILURE) return `fails after ${steps(walk.actions.length)}`;
-  return "runs in a loop, never finishes";
+  return "never finishes";
 }

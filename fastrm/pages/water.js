@@ -64,7 +64,7 @@ function mountWater(page, data) {
       el(
         "div",
         { class: "column" },
-        panel("Episode", film.node),
+        panel("Episode", film.bar, film.list),
         panel("Machine", view.node),
         panel("Exactly", ...data.facts.map((fact) => el("p", {}, fact))),
       ),

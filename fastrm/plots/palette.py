@@ -83,14 +83,14 @@ HEAT_LEVELS, VALUE_LEVELS = 12, 48
 PAGE_COLOURS = {
     "light": {
         "paper": "#ffffff", "panel": "#f6f7f8", "ink": "#1c2024", "soft": "#5b646c", "line": "#d9dee2",
-        "wall": "#7d858c", "pale": "#fafafa", "accent": "#0072B2", "good": "#00724f", "bad": "#b34700",
-        "unsure": "#7a5a00", "heat-low": "#edf4f9", "heat-high": "#6aa5c9", "halo": "#ffffff",
+        "wall": "#c6ccd1", "pale": "#fafafa", "accent": "#0072B2", "good": "#00724f", "bad": "#b34700",
+        "unsure": "#7a5a00", "heat-low": "#edf4f9", "heat-high": "#6aa5c9", "halo": "#ffffff", "on-disc": "#ffffff",
         "learned": "#D55E00", "optimal": "#0072B2", "shortest": "#009E73", "witness": "#a8437b",
     },
     "dark": {
         "paper": "#14181b", "panel": "#1c2226", "ink": "#e6eaed", "soft": "#9aa5ad", "line": "#343d44",
-        "wall": "#59626a", "pale": "#191e22", "accent": "#56B4E9", "good": "#4cc79c", "bad": "#f08a4b",
-        "unsure": "#e6b84c", "heat-low": "#1f2a33", "heat-high": "#2f6f95", "halo": "#14181b",
+        "wall": "#3d464e", "pale": "#191e22", "accent": "#56B4E9", "good": "#4cc79c", "bad": "#f08a4b",
+        "unsure": "#e6b84c", "heat-low": "#1f2a33", "heat-high": "#2f6f95", "halo": "#14181b", "on-disc": "#ffffff",
         "learned": "#f08a4b", "optimal": "#56B4E9", "shortest": "#2fc294", "witness": "#e79bc2",
         "kind-numeric-boolean": "#56B4E9", "kind-distance-to-go": "#2fc294", "kind-file": "#2fc294",
     },
