@@ -159,7 +159,7 @@ def parse_shard(text: str | None) -> Shard | None:
     """Read ``i/N``."""
     if text is None:
         return None
-    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise ConfigError(f"--shard {text}: expected i/N with i from 1 to N, such as 1/4")
     return int(match[1]), int(match[2])

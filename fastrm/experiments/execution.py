@@ -30,7 +30,7 @@ from fastrm.experiments.experiment import Experiment, check_learner
 from fastrm.experiments.plan import Plan
 from fastrm.progress import Bar, watching
 from fastrm.resources import usable_cores
-from fastrm.results import Disk, Frame, Results, Store, load, merge_files
+from fastrm.results import Disk, Frame, Results, Store, check_fits, load, merge_files
 from fastrm.textfile import check_path
 
 GRACE_SECONDS = 2.0
@@ -272,7 +272,7 @@ def run(
     scheduler : str, optional
         Address of a Dask scheduler to run on instead.
     shard : (int, int), optional
-        Run only part i of N, counted from 1.
+        Run only part i of N, counted from 1; N is at most the number of runs. All parts are equally long.
     fresh : bool
         Start over; a file that is there is kept as ``.bak``.
     report : callable, optional
@@ -311,6 +311,7 @@ def run(
     try:
         with _signals() as signalled, watching(progress, BAR_SECONDS) as bar:
             todo = store.todo(shard)
+            check_fits(plan, len(todo) + int(store.done.sum()))
             if len(todo) and not scheduler:
                 count = workers_that_fit(plan, count)
             for _ in range(MOST_REPAIRS):

@@ -23,9 +23,11 @@ from fastrm.errors import ConfigError, FastrmError, did_you_mean, printable, sho
 from fastrm.learners import registry
 from fastrm.machines import KINDS, SHORT_KINDS, Kind, KindName, check_offset, check_task, find_kind
 from fastrm.problems import ANYWHERE, METRICS, Metric
-from fastrm.results import MAX_BYTES, bytes_of_file
 from fastrm.textfile import check_path
 from fastrm.worlds import parse_recipe
+
+MOST_RUNS = 10**8
+"""Runs of an experiment: some tables have a row per run, whether or not it was made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -503,7 +505,7 @@ class Experiment:
             FigureConfig.read(self.figure, self.methods)
         except ConfigError as problem:
             raise ConfigError(f"figure: {problem}") from None
-        _check_file(self)
+        _check_count(self)
 
     @property
     def runs(self) -> int:
@@ -599,17 +601,12 @@ def _check_text(setups: Sequence[str], maps: int, size: int) -> None:
         )
 
 
-def _check_file(experiment: Experiment) -> None:
-    """Raise ConfigError for more than a result file can hold: better now than after a day."""
-    runs, ticks = experiment.runs, experiment.first_learner.count_ticks(experiment.steps)
-    named = experiment.setups, experiment.map_files, experiment.tasks, experiment.machine_files, experiment.methods
-    names = 40 + sum(max((len(item.encode()) for item in items), default=0) for items in named)
-    names += sum(max(8, *(len(str(value)) for value in values)) for _, values in experiment.sweep)
-    size = bytes_of_file(runs, ticks, names, experiment.greedy_ticks)
-    if size > MAX_BYTES:
+def _check_count(experiment: Experiment) -> None:
+    """Raise ConfigError for more runs than a plan may have."""
+    if experiment.runs > MOST_RUNS:
         raise ConfigError(
-            f"{runs} runs of {ticks} ticks make a file of {size / 2**30:.3g} GiB, and one holds at most "
-            f"{MAX_BYTES >> 30}; take fewer maps or seeds, a longer tick, or several experiments"
+            f"seeds={experiment.seeds}: makes {experiment.runs} runs, and an experiment has at most {MOST_RUNS}; take "
+            "fewer maps or seeds, or several experiments"
         )
 
 

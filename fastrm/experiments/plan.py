@@ -30,6 +30,7 @@ from fastrm.config import LearnerConfig, Profile
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import as_float, critical_reward, value_range
 from fastrm.experiments.experiment import (
+    MOST_RUNS,
     SETTINGS,
     Experiment,
     Method,
@@ -57,9 +58,6 @@ from fastrm.worlds import (
     split_world,
     write_world,
 )
-
-MOST_RUNS = 10**8
-"""Runs of a plan: some tables have a row per run of the plan, whether or not it was made."""
 
 
 def read_plan(text: str) -> dict[str, Any]:
@@ -479,17 +477,21 @@ class Plan:
             return [int(method.shaping) for method in self.methods]
         return [(method.kind or "file") if name == "kind" else getattr(method, name) for method in self.methods]
 
+    def axis(self, name: str, runs: Array) -> Array:
+        """Return which of the `values` of a coordinate each of some runs has."""
+        places = self.place(runs)
+        if name in self.swept:
+            sizes = [len(values) for _, values in self.sweep]
+            return np.unravel_index(places[3], sizes)[self.swept.index(name)]
+        return places[{"setup": 0, "grid": 0, "task": 1, "seed": 4}.get(name, 2)]
+
     def coordinate(self, name: str, runs: Array) -> Array:
         """Return one coordinate of runs, text as bytes."""
-        places, values = self.place(runs), self.values(name)
+        which, kind = self.axis(name, runs), np.int8 if name == "shaping" else None
         if name == "seed":
-            return places[4].astype(np.int32)
-        if name in self.swept:
-            which = np.unravel_index(places[3], [len(values) for _, values in self.sweep])[self.swept.index(name)]
-        else:
-            which = places[0 if name in ("setup", "grid") else 1 if name == "task" else 2]
-        kind = np.int8 if name == "shaping" else None
-        column: Array = np.array([v.encode() if isinstance(v, str) else v for v in values], dtype=kind)[which]
+            return which.astype(np.int32)
+        values = [value.encode() if isinstance(value, str) else value for value in self.values(name)]
+        column: Array = np.array(values, dtype=kind)[which]
         return column
 
     def attributes(self) -> dict[str, str]:

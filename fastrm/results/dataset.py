@@ -16,6 +16,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, check_coordinates, check_numbers, read_file, unpack
+from fastrm.results.joined import JoinedColumns, find_files, join_files, take_runs
 from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK, VARIABLES, as_stored, check_name, find_number
 from fastrm.results.stats import Paired, compare, summarise
 
@@ -147,9 +148,7 @@ class Results:
         if not keep.any():
             given = ", ".join(f"{key}={value!r:.60}" for key, value in wanted.items())
             raise ConfigError(f"nothing is selected by {given} together")
-        per_run = {"run", *COORDINATES, *self.swept, *PER_RUN, *PER_TICK}
-        columns = {name: column[keep] if name in per_run else column for name, column in self.columns.items()}
-        return type(self)(self.attributes, self.path, columns)
+        return type(self)(self.attributes, self.path, take_runs(self.columns, keep))
 
     def curves(self, value: str = "score", **wanted: Any) -> tuple[Array, Array]:
         """Return the steps, [tick], and one variable of the selected runs, [run, tick].
@@ -177,14 +176,18 @@ class Results:
             raise ConfigError(f"nothing to group by; there are {', '.join(self.coordinates)}")
         for name in names:
             check_name("coordinate", name, self.coordinates, ("label",))
-        plan = self.plan
-        rank = [{v: k for k, v in enumerate(dict.fromkeys(plan.values(_IN_FILES.get(name, name))))} for name in names]
-        rows: dict[tuple[Any, ...], list[int]] = {}
-        columns = (self[name].tolist() for name in names)
-        for row, (error, *key) in enumerate(zip(self["error"].tolist(), *columns, strict=True)):
-            rows.setdefault(tuple(key), []).extend([] if error else [row])
-        for found in sorted(rows, key=lambda key: [rank[k][value] for k, value in enumerate(key)]):
-            yield found, np.array(rows[found], dtype=np.int64)
+        plan, runs, fine = self.plan, self.columns["run"], self.columns["error"] == b""
+        group, known = np.zeros(len(runs), dtype=np.int64), []
+        for name in (_IN_FILES.get(name, name) for name in names):
+            values = plan.values(name)
+            known.append(list(dict.fromkeys(values)))
+            rank = {value: k for k, value in enumerate(known[-1])}
+            group = group * len(rank) + np.array([rank[value] for value in values])[plan.axis(name, runs)]
+        order = np.argsort(group, kind="stable")
+        ends = np.flatnonzero(np.diff(group[order])) + 1
+        for rows in np.split(order, ends) if len(order) else ():
+            ranks = np.unravel_index(group[rows[0]], [len(values) for values in known])
+            yield tuple(values[k] for values, k in zip(known, ranks, strict=True)), rows[fine[rows]]
 
     def per_run_values(self, value: str) -> Array:
         """Return one number per run: a variable of the file that is a number, or one that its curve of scores gives.
@@ -203,7 +206,14 @@ class Results:
         """
         self.check_requested(value)
         derive = find_number(value, columns=self.columns).derive
-        return self[value] if derive is None else derive(self.columns)
+        if derive is None:
+            return self[value]
+        if not isinstance(self.columns, JoinedColumns):
+            return derive(self.columns)
+        found = np.empty(self.runs)
+        for columns, places in self.columns.by_file():
+            found[places] = derive(columns)
+        return found
 
     def summary(
         self, by: Sequence[str] | None = None, over: Literal["maps", "seeds"] | None = None
@@ -308,26 +318,44 @@ def _frame(columns: Mapping[str, Array]) -> pandas.DataFrame:
     return pandas.DataFrame(columns)
 
 
-def load(path: str | Path) -> Results:
-    """Load a result file and check that it is sound.
+def load(path: str | Path | Sequence[str | Path]) -> Results:
+    """Load a result file, or several of one experiment as one, and check that they are sound.
+
+    Parameters
+    ----------
+    path : path or sequence of paths
+        A file, a pattern such as ``parts/*.h5``, or a list of either. Columns of several files are read when they are
+        asked for, so the files must stay where they are. A run that occurs twice must be the same to the bit.
 
     Raises
     ------
     StoreError
-        When the file is missing, damaged, or not one of ours.
+        When a file is missing, damaged, not one of ours, or of another experiment than the first.
     """
-    if not isinstance(path, str | Path):
-        raise ConfigError(f"path={path!r:.60}: must be the name of a result file")
-    data = read_file(Path(path))
-    columns, attributes = unpack(data, str(path), everything=True)
-    results = Results(attributes, Path(path), dict(columns))
-    try:
-        plan = results.plan
-    except FastrmError as problem:
-        raise StoreError(f"{path}: its attribute 'plan' cannot be read: {problem}") from None
+    paths = find_files(path)
+    if paths is None:
+        return _load_one(Path(str(path)))
+    first = Results(unpack(read_file(paths[0]), str(paths[0]))[1])
+    columns, attributes = join_files(_read_plan(first, paths[0]), paths)
+    named = path if isinstance(path, str | Path) else paths[0] if len(paths) == 1 else f"{paths[0]} and others"
+    return Results(attributes, Path(named), columns)
+
+
+def _load_one(path: Path) -> Results:
+    columns, attributes = unpack(read_file(path), str(path), everything=True)
+    results = Results(attributes, path, dict(columns))
+    plan = _read_plan(results, path)
     check_numbers(results.columns, plan, str(path))
     check_coordinates(results.columns, plan, str(path))
     return results
+
+
+def _read_plan(results: Results, path: Path) -> Plan:
+    """Return the plan of results; raise StoreError, naming their file, where it cannot be read."""
+    try:
+        return results.plan
+    except FastrmError as problem:
+        raise StoreError(f"{path}: its attribute 'plan' cannot be read: {problem}") from None
 
 
 Rows = Sequence[Mapping[str, Any]]

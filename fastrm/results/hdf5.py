@@ -21,7 +21,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import numpy as np
@@ -41,6 +41,7 @@ from fastrm.results.schema import (
     Frame,
     Runs,
     blank,
+    check_fits,
     dtype_of,
     variables_of,
 )
@@ -79,8 +80,9 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
 
     A run that occurs in several batches must be the same to the bit, unless one of them failed.
     """
-    source, step, coordinates = _sources(runs.count, parts), runs.step, (*COORDINATES, *runs.swept)
+    source, step, coordinates = find_sources(runs.count, parts), runs.step, (*COORDINATES, *runs.swept)
     numbers = np.flatnonzero(source >= 0)
+    check_fits(runs, len(numbers))
     with h5py.File("result", "w", driver="core", backing_store=False, rdcc_nbytes=1 << 16) as file:
         file.create_dataset("run", data=numbers).make_scale("run")
         file.create_dataset("tick", data=np.arange(len(step))).make_scale("tick")
@@ -105,7 +107,7 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
     return seal(image)  # the file's own copy is gone by now
 
 
-def _sources(count: int, parts: Sequence[Columns]) -> Array:
+def find_sources(count: int, parts: Sequence[Columns]) -> Array:
     """Return which batch each run is taken from, -1 for none; check runs that occur twice."""
     source = np.full(count, -1, dtype=np.int32)
     good = np.zeros(count, dtype=np.bool_)
@@ -173,9 +175,9 @@ class LazyColumns(Mapping[str, Array]):
     """
 
     def __init__(
-        self, image: Callable[[], bytes], names: Iterable[str], source: str = "a part", steps: int | None = None
+        self, opened: Callable[[], BinaryIO], names: Iterable[str], source: str = "a part", steps: int | None = None
     ) -> None:
-        self._image = image
+        self._open = opened
         self._steps: int | None = names._steps if isinstance(names, LazyColumns) else steps
         self._stored: tuple[str, ...] = names._stored if isinstance(names, LazyColumns) else tuple(names)
         self.source: str = names.source if isinstance(names, LazyColumns) else source
@@ -190,7 +192,7 @@ class LazyColumns(Mapping[str, Array]):
         if name not in self._stored:
             raise KeyError(name)
         try:
-            with h5py.File(io.BytesIO(self._image()), "r") as file:
+            with self._open() as image, h5py.File(image, "r") as file:
                 column: Array = file[name][...]
         except (OSError, RuntimeError, ValueError, TypeError, MemoryError) as problem:  # a chunk does not inflate, say
             raise StoreError(f"{self.source}: {name!r} cannot be read: {_first_line(problem)}") from None
@@ -226,9 +228,9 @@ def unpack(data: bytes, source: str, everything: bool = False) -> tuple[LazyColu
         with h5py.File(io.BytesIO(image), "r") as file:
             names, attributes = _check(file, source)
             steps = None if len(file["tick"]) else int(json.loads(attributes["plan"])["steps"])
-        columns = LazyColumns(lambda: image, names, source, steps)
+        columns = LazyColumns(lambda: io.BytesIO(image), names, source, steps)
         for name in columns if everything else ():
-            columns[name]
+            columns._read[name] = columns[name]
     except StoreError:
         raise
     except Exception as problem:  # whatever h5py makes of a strange file
@@ -272,9 +274,24 @@ def _check(file: h5py.File, source: str) -> tuple[list[str], dict[str, Any]]:
     return list(found), _read_attributes(file, source)
 
 
-def reread_image(path: Path) -> bytes:
-    """Read the HDF5 image of a result file whose checksum has been checked before."""
-    return read_file(path)[:-_FOOTER]
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Return what changes when a file is replaced or written; nothing where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def reopen(path: Path, stamp: tuple[int, ...]) -> BinaryIO:
+    """Open a result file that was checked when it had this stamp; raise StoreError if it is another one by now."""
+    try:
+        if stamp_of(path) == stamp:
+            return open_regular(path, StoreError, "a result file")
+        reason = "it has changed since it was checked; load it again"
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+    raise StoreError(f"{path}: cannot be read: {reason}")
 
 
 def read_file(path: Path) -> bytes:

@@ -299,12 +299,25 @@ def variables_of(greedy_ticks: bool) -> tuple[Variable, ...]:
     return tuple(variable for variable in VARIABLES if greedy_ticks or not variable.on_request)
 
 
-def bytes_of_file(runs: int, ticks: int, names: int, greedy_ticks: bool = False) -> int:
-    """Return the most bytes that a result file holds, uncompressed, where the names of a run take `names` bytes."""
-    sizes = {"run": names + 8 + 4 + 1, "tick": 0}  # besides its variables a run has a number, a seed, and shaping
-    for variable in variables_of(greedy_ticks):
-        sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(variable.dtype).itemsize
-    return runs * (sizes["run"] + ticks * sizes["tick"]) + 16 * ticks
+def bytes_of_run(runs: Runs) -> int:
+    """Return the most bytes of a run in a result file, uncompressed."""
+    first = np.zeros(1, dtype=np.int64)
+    names = sum(runs.coordinate(name, first).itemsize for name in (*COORDINATES, *runs.swept))
+    sizes = {"run": first.itemsize + names, "tick": 0}
+    for variable in variables_of(runs.greedy_ticks):
+        sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(dtype_of(variable, runs)).itemsize
+    return sizes["run"] + runs.ticks * sizes["tick"]
+
+
+def check_fits(runs: Runs, count: int) -> None:
+    """Raise ConfigError unless a file can hold `count` of the runs: better now than after a day."""
+    size = count * bytes_of_run(runs)
+    if size > MAX_BYTES:
+        raise ConfigError(
+            f"{count} runs of {runs.ticks} ticks make a file of {size / 2**30:.3g} GiB, and one holds at most "
+            f"{MAX_BYTES >> 30}; take fewer maps or seeds, a longer tick, or at least {size // MAX_BYTES + 1} shards, "
+            "which load as one"
+        )
 
 
 def dtype_of(variable: Variable, runs: Runs) -> str:

@@ -27,6 +27,7 @@ widened for the number of maps (Hesterberg 2015: percentiles are as close as if 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -146,6 +147,9 @@ def holm(p_values: Sequence[float]) -> Array:
 Over = Literal["maps", "seeds"]
 LEVEL = 0.95
 ROUNDS = 2000
+MOST_RESAMPLED = 20_000
+"""Runs of which hundreds of resamples still take about a second."""
+JACKKNIFE_PARTS = 40
 MOST_SKEWED = 8.0
 
 
@@ -213,13 +217,18 @@ def interval_of(
 ) -> Interval:
     """Return an interval of a statistic of all runs, such as the inter-quartile mean, over its last axis.
 
-    Maps are resampled, and runs within them; where there is one map, its runs.
+    Maps are resampled, and runs within them; where there is one map, its runs. Of more than `MOST_RESAMPLED` runs one
+    map, or one part of the runs of one map, is left out at a time instead.
     """
     groups = by_map(values, maps)
     over: Over = "maps" if len(groups) > 1 else "seeds"
     count = len(groups) if over == "maps" else len(groups[0])
     if count < 2:
         return Interval(np.nan, np.nan, over)
+    if len(values) > MOST_RESAMPLED:
+        middle = float(statistic(values))
+        reach = _jackknife(statistic, groups if over == "maps" else np.array_split(groups[0], JACKKNIFE_PARTS))
+        return Interval(middle - reach, middle + reach, over)
     random = np.random.default_rng(seed)
     if over == "seeds":
         resamples = groups[0][random.integers(0, count, (rounds, count))]
@@ -228,6 +237,14 @@ def interval_of(
     beyond = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student_point(1 - LEVEL, count - 1))
     low, high = np.percentile(statistic(resamples), [100 * beyond, 100 * (1 - beyond)])
     return Interval(float(low), float(high), over)
+
+
+def _jackknife(statistic: Callable[[Array], Any], groups: Sequence[Array]) -> float:
+    """Return how far an interval of a statistic reaches, by leaving out one of some groups of values at a time."""
+    count = len(groups)
+    rests = (np.concatenate([group for j, group in enumerate(groups) if j != k]) for k in range(count))
+    without = np.array([statistic(rest) for rest in rests])
+    return student_point(1 - LEVEL, count - 1) * math.sqrt((count - 1) * float(without.var()))
 
 
 def interval_of_gap(one: Array, two: Array, *, rounds: int = ROUNDS, seed: int = 0) -> tuple[float, float]:
@@ -388,22 +405,20 @@ def summarise(results: Results, by: Sequence[str], over: Over | None) -> list[di
     if not isinstance(by, str | Sequence):
         raise ConfigError(f"by={by!r:.60}: must be a list of coordinates")
     figures = [row for row in _SUMMARIES if not row[0].on_request or row[0].name in results.columns]
-    columns = {value.name: results.per_run_values(value.name) for value, *_ in figures}
-    maps, rows = maps_of(results), []
     by = (by,) if isinstance(by, str) else tuple(by)
-    for key, chosen in results.groups(*by):
-        names = ("method" if name == "label" else name for name in by)
-        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"runs": len(chosen)}
-        if not len(chosen):
-            rows.append(row | dict.fromkeys(_columns(figures), math.nan))
-            continue
-        where = check_over(maps[chosen], over)
-        count = len(np.unique(where))
-        row |= {"maps": count, "over": "maps" if count > 1 else "seeds"}
-        for value, figure, column in figures:
-            numbers = _figure(figure, columns[value.name][chosen], where, value.better == "fewer")
-            row |= {column + end: float(number) for end, number in zip(FIGURES[figure], numbers, strict=True)}
-        rows.append(row)
+    groups, maps, rows = list(results.groups(*by)), maps_of(results), list[dict[str, Any]]()
+    names = ["method" if name == "label" else name for name in by]
+    for key, chosen in groups:
+        count = len(np.unique(check_over(maps[chosen], over))) if len(chosen) else 0
+        rows.append(dict(zip(names, key, strict=True)) | {"runs": len(chosen)})
+        rows[-1] |= {"maps": count, "over": "maps" if count > 1 else "seeds"} if count else {}
+        rows[-1] |= dict.fromkeys(_columns(figures)[2 * bool(count) :], math.nan)
+    for name, of_value in itertools.groupby(figures, key=lambda row: row[0].name):  # one column at a time
+        values = results.per_run_values(name)
+        for (value, figure, column), (row, (_, chosen)) in itertools.product(of_value, zip(rows, groups, strict=True)):
+            if len(chosen):
+                numbers = _figure(figure, values[chosen], maps[chosen], value.better == "fewer")
+                row |= {column + end: float(number) for end, number in zip(FIGURES[figure], numbers, strict=True)}
     return rows
 
 
@@ -498,8 +513,9 @@ def _resolution(results: Results, reached: Array) -> float:
 
 
 def maps_of(results: Results) -> Array:
-    """Return setup and name of every run's map."""
-    return np.asarray(np.char.add(np.char.add(results["setup"], "/"), results["grid"]))
+    """Return a number for every run's map, in the order of their setups and names."""
+    names = [f"{setup}/{name}" for setup, name in zip(*map(results.plan.values, ("setup", "grid")), strict=True)]
+    return np.unique(names, return_inverse=True)[1][results.plan.axis("grid", results.columns["run"])]
 
 
 def check_over(maps: Array, over: Over | None) -> Array:

@@ -33,7 +33,7 @@ import numpy as np
 import fastrm
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError, DiskError, FastrmWarning, StoreError, shown
-from fastrm.results.hdf5 import Columns, LazyColumns, check_numbers, pack, read_file, reread_image, unpack
+from fastrm.results.hdf5 import Columns, LazyColumns, check_numbers, pack, read_file, reopen, stamp_of, unpack
 from fastrm.results.schema import SCHEMA, Frame, Runs
 
 
@@ -275,6 +275,28 @@ MAX_NAME_BYTES = 220
 """Bytes of a result file's name; systems allow 255, and what is written beside it has a suffix of up to 35."""
 
 
+def runs_of_shard(runs: Runs, part: int, parts: int) -> Array:
+    """Return the runs of shard i of N, counted from 1, in order.
+
+    Runs that differ only in their seeds are a cell. Cells are dealt to N hands in turn, so that every shard has some of
+    each method. All hands, one after the other, are then cut into N equal parts, which splits the seeds of some cells.
+
+    Raises
+    ------
+    ConfigError
+        When there are more shards than runs.
+    """
+    count, seeds = runs.count, runs.seeds
+    if parts > count:
+        raise ConfigError(f"shard {part}/{parts}: the experiment has {count} runs; take at most as many shards")
+    each, more = divmod(count // seeds, parts)  # cells of a hand, and hands with one more
+    cell, seed = np.divmod(np.arange(count * (part - 1) // parts, count * part // parts), seeds)
+    longer = more * (each + 1)
+    hand = np.where(cell < longer, cell // (each + 1), more + (cell - longer) // max(each, 1))
+    nth = cell - hand * each - np.minimum(hand, more)
+    return np.sort((nth * parts + hand) * seeds + seed)
+
+
 class AnotherExperiment(StoreError):
     """A sound file, of another experiment."""
 
@@ -333,14 +355,14 @@ class Store:
             if not stat.S_ISREG(path.lstat().st_mode):
                 raise StoreError(f"{path}: not a file of fastrm; remove it, or choose another result file")
             try:
-                columns, _ = _read_part(self.runs, path, self.parts)
+                columns, _ = read_aside(self.runs, path, self.parts)
             except AnotherExperiment:
                 raise
             except StoreError as problem:
                 warnings.warn(f"{problem}; set aside, its runs are computed again", FastrmWarning, stacklevel=2)
                 self.disk.rename(path, free_name(path.with_suffix(".damaged")))
                 continue
-            yield LazyColumns(partial(reread_image, path), columns)  # checked once, and not held in memory
+            yield columns
 
     def _count(self, frame: Columns) -> None:
         self.saved[frame["run"]] = True
@@ -348,9 +370,10 @@ class Store:
 
     def todo(self, shard: tuple[int, int] | None = None) -> Array:
         """Return the runs that are not done, of one shard (i of N, from 1) or of all."""
-        part, parts = shard or (1, 1)
-        runs = np.flatnonzero(~self.done)
-        return np.asarray(runs[runs // self.runs.seeds % parts == part - 1])
+        if shard is None:
+            return np.flatnonzero(~self.done)
+        runs = runs_of_shard(self.runs, *shard)
+        return np.asarray(runs[~self.done[runs]])
 
     def add(self, frame: Frame) -> None:
         """Save a finished batch."""
@@ -438,6 +461,13 @@ def merge_files(runs: Runs, parts: Sequence[Path], out: Path, disk: Disk | None 
         raise write_error(out, problem) from None
     finally:
         lock.release()
+
+
+def read_aside(runs: Runs, path: Path, source: Path | None = None) -> tuple[LazyColumns, dict[str, Any]]:
+    """Read a file like `_read_part`, and leave its columns on the disk until they are asked for."""
+    stamp = stamp_of(path)
+    columns, attributes = _read_part(runs, path, source)
+    return LazyColumns(partial(reopen, path, stamp), columns), attributes
 
 
 def _read_part(runs: Runs, path: Path, source: Path | None = None) -> tuple[LazyColumns, dict[str, Any]]:
