@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fastrm.bench")
 
 
+CALIBRATIONS, CALIBRATION_SECONDS = (3, 9), 1.0
+"""The fewest and the most runs of a calibration, and the seconds after which there are no more."""
+SIDE_BY_SIDE = 6
+"""Seeds of a calibration, which learn side by side like those of an experiment."""
+SHARING = 1.6
+"""What workers lose at most by sharing caches and memory, and by saving."""
+
+
 def report_lines(quiet: bool) -> Callable[[Progress], None] | None:
     """Return what an experiment reports to: a line at the start, and one after every tenth where there is no bar.
 
@@ -73,34 +81,44 @@ class Forecast:
     workers: int
     cores: int
     """Cores that the workers share."""
-    seconds: float
+    seconds: tuple[float, float]
+    """At least and at most: from the fastest and the slowest of some short runs, whatever else the computer does."""
     memory_bytes: int
     """What is learned at the same time."""
     file_bytes: int
     """At most."""
+    least_shards: int
+    """How many files all runs need, since a file holds so much and no more."""
 
 
 def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] | None = None) -> Forecast:
-    """Forecast an experiment from a short calibration; workers beyond the cores of this machine save no time."""
+    """Forecast an experiment from a short calibration; workers beyond the cores of this machine save no time.
+
+    The time of the processor is measured, not that of the clock, so that other programs hardly matter.
+    """
     from fastrm.experiments import peak_bytes, work
     from fastrm.resources import usable_cores
+    from fastrm.results import MAX_BYTES, bytes_of_run, runs_of_shard
 
     if workers is not None:
         check_whole("workers", workers, 1, 10_000)
     few = 100_000 if plan.learner.tick == "log" else 10 * plan.learner.tick
     tasks = tuple((task, {kind: texts[:1] for kind, texts in machines.items()}) for task, machines in plan.tasks)
-    calibration = replace(plan, grids=plan.grids[:1], tasks=tasks, seeds=1, steps=min(plan.steps, few))
+    seeds = min(plan.seeds, SIDE_BY_SIDE)
+    calibration = replace(plan, grids=plan.grids[:1], tasks=tasks, seeds=seeds, steps=min(plan.steps, few))
     frame, _ = work(calibration.to_json(), range(calibration.count))  # compile first
     failed = frame["error"][frame["error"] != b""]
     if failed.size:
         raise ConfigError(f"{failed.size} of {calibration.count} runs on the first map fail: {failed[0].decode()}")
-    begun = time.perf_counter()
-    work(calibration.to_json(), range(calibration.count))
-    per_step = (time.perf_counter() - begun) / (calibration.count * calibration.steps)
+    measured = list[float]()
+    while len(measured) < CALIBRATIONS[0] or (len(measured) < CALIBRATIONS[1] and sum(measured) < CALIBRATION_SECONDS):
+        begun = time.process_time()
+        work(calibration.to_json(), range(calibration.count))
+        measured.append(time.process_time() - begun)
     workers = workers or usable_cores()
     cores = min(workers, usable_cores())
-    part, parts = shard or (1, 1)
-    runs = len(range(part - 1, plan.count // plan.seeds, parts)) * plan.seeds  # as `Store.todo` cuts them
+    runs = len(runs_of_shard(plan, *shard)) if shard else plan.count
+    share = runs * plan.steps / (calibration.count * calibration.steps * cores)
     return Forecast(
         name=str(plan.experiment["name"]),
         out=out,
@@ -114,9 +132,10 @@ def forecast(plan: Plan, out: Path, workers: int | None, shard: tuple[int, int] 
         runs=runs,
         workers=workers,
         cores=cores,
-        seconds=runs * plan.steps * per_step / cores,
+        seconds=(share * min(measured), share * max(measured) * SHARING),
         memory_bytes=int(peak_bytes(plan, workers)),
-        file_bytes=runs * (300 + 12 * len(plan.step)),
+        file_bytes=runs * (300 + 12 * plan.ticks),
+        least_shards=-(-runs * bytes_of_run(plan) // MAX_BYTES),
     )
 
 
@@ -133,10 +152,11 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
         part = {} if one.runs == whole else {"shard": f"{format_int(one.runs)} of these runs"}
         lines = {
             "steps": f"{format_int(one.steps)} a run, {format_int(one.runs * one.steps)} in all",
-            "time": f"about {format_duration(one.seconds)} with {format_count(one.workers, 'worker')} on "
+            "time": f"about {format_range(*one.seconds)} with {format_count(one.workers, 'worker')} on "
             f"{format_count(one.cores, 'core')}",
             "memory": f"about {format_bytes(one.memory_bytes)} for what is learned",
-            "file": f"{one.out}, at most {format_bytes(one.file_bytes)}",
+            "file": f"{one.out}, at most {format_bytes(one.file_bytes)}"
+            + f"; too much for one file, take at least {one.least_shards} shards" * (one.least_shards > 1),
             "maps": ", ".join(one.maps if len(one.maps) <= 8 else [*one.maps[:4], "...", *one.maps[-2:]]),
             "tasks": ", ".join(one.tasks),
             "methods": ", ".join(one.methods),
@@ -144,6 +164,18 @@ def print_forecasts(found: Sequence[Forecast], *, json: bool) -> None:
             **{name: format_values(values) for name, values in one.sweep.items()},
         }
         print_pairs(part | lines)
+
+
+def format_range(low: float, high: float) -> str:
+    """Format a range of times, in one unit where both have the same.
+
+    >>> format_range(0.2, 0.7), format_range(3, 9), format_range(80, 240)
+    ('1 s', '3 to 9 s', '80 s to 4 min')
+    """
+    ends = [format_duration(seconds).split() for seconds in (low, high)]
+    if ends[0] == ends[1]:
+        return " ".join(ends[0])
+    return " ".join([*ends[0][: 1 if ends[0][1] == ends[1][1] else 2], "to", *ends[1]])
 
 
 def format_bytes(count: int) -> str:

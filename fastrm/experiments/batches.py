@@ -30,12 +30,15 @@ from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
 from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, iter_runs, registry
 from fastrm.resources import usable_memory
-from fastrm.results import MAX_ERROR, Disk, Frame, empty_frame, fill_in
+from fastrm.results import MAX_ERROR, Disk, Frame, bytes_of_run, empty_frame, fill_in
 from fastrm.schedules import final
 from fastrm.textfile import read_text
 
 BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
-BATCH_RUNS = 500
+BATCH_RUNS, BATCH_BYTES = 10_000, 1 << 26
+"""Most runs of a batch, and most bytes of their columns."""
+RUN_STEPS = 6_000
+"""Steps in the time that a run takes besides its own: to begin it, look at its policy, and fill in its row."""
 WARM_RUNS = 3
 """Runs that start with what others have learned are made this many at a time, since those others are kept meanwhile."""
 
@@ -54,7 +57,8 @@ def make_batches(plan: Plan, runs: Array) -> Iterator[list[int]]:
 def runs_per_batch(plan: Plan) -> int:
     """Return how many runs make a batch of about a second."""
     slowest = max(registry.slowness(method.algo) for method in plan.methods)
-    return max(1, min(BATCH_RUNS, BATCH_STEPS // (plan.steps * slowest)))
+    most = min(BATCH_RUNS, BATCH_BYTES // bytes_of_run(plan))
+    return max(1, min(most, BATCH_STEPS // (plan.steps * slowest + RUN_STEPS)))
 
 
 def room_for(workers: int, memory: int | None = None) -> int:

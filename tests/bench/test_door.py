@@ -175,7 +175,8 @@ def test_a_forecast_does_not_count_on_cores_that_are_not_there(here, monkeypatch
     assert json.loads(capsys.readouterr().out)["runs"] == 2
 
 
-def test_a_resumed_run_says_how_much_is_there(here, capsys):
+def test_a_resumed_run_says_how_much_is_there(here, monkeypatch, capsys):
+    monkeypatch.setattr("fastrm.experiments.batches.BATCH_RUNS", 500)
     Path("tiny.toml").write_text(TINY.replace("seeds = 2", "seeds = 1200").replace("2000", "500"))
     assert main(["run", "tiny.toml", "--shard", "1/2", "--out", "x.h5", "--quiet"]) == 0
     capsys.readouterr()
