@@ -109,9 +109,22 @@ class Vectors:
         """Return as a 64-bit mask which elements of two pairs equal those of a third."""
         builder, masks = self.builder, []
         for half in (low, high):
-            equal = builder.bitcast(builder.fcmp_ordered("==", half, best), ir.IntType(2))
-            masks.append(builder.zext(equal, ir.IntType(64)))
+            masks.append(builder.zext(self.equal_pair(half, best), ir.IntType(64)))
         return builder.or_(masks[0], builder.shl(masks[1], ir.Constant(ir.IntType(64), 2)))
+
+    def equal_pair(self, one, other):
+        """Return as a mask which elements of two pairs are equal.
+
+        Where there is AVX-512, LLVM takes such masks through mask registers, which lie on the way from cell to cell. So
+        x86 is asked for `movmskpd`.
+        """
+        builder = self.builder
+        if not builder.module.triple.startswith("x86_64"):
+            return builder.bitcast(builder.fcmp_ordered("==", one, other), ir.IntType(2))
+        two, byte, word = doubles(2), ir.IntType(8), ir.IntType(32)
+        compare = builder.module.declare_intrinsic("llvm.x86.sse2.cmp.pd", (), ir.FunctionType(two, [two, two, byte]))
+        signs = builder.module.declare_intrinsic("llvm.x86.sse2.movmsk.pd", (), ir.FunctionType(word, [two]))
+        return builder.call(signs, [builder.call(compare, [one, other, byte(0)])])  # 0: equal, and neither is NaN
 
 
 @intrinsic
@@ -261,6 +274,18 @@ def best_products(typingctx, leg, column, n_last, ahead, chosen, n, worth, choic
 
 
 @intrinsic
+def rare(typingctx, flag):
+    """Return a truth value that the compiler may take to be False nearly always."""
+
+    def generate(context, builder, signature, arguments):
+        bit = ir.IntType(1)
+        function = builder.module.declare_intrinsic("llvm.expect", [bit], ir.FunctionType(bit, [bit, bit]))
+        return builder.call(function, [arguments[0], bit(0)])
+
+    return types.boolean(types.boolean), generate
+
+
+@intrinsic
 def prefetch(typingctx, array, offset):
     """Ask for the cache line of an element of a flat array, which is to be read soon."""
 
@@ -277,6 +302,9 @@ def prefetch(typingctx, array, offset):
 
 
 if numba.config.DISABLE_JIT:
+
+    def rare(flag):  # noqa: D103
+        return flag
 
     def prefetch(array, offset):  # noqa: D103
         pass

@@ -33,3 +33,28 @@ def test_vectors_are_read_and_written_through_pointers_without_a_type(name):
     text = parsed(use)
     assert line in text
     assert "getelementptr double" in text
+
+
+@pytest.mark.parametrize(
+    ("triple", "features", "wanted", "unwanted"),
+    [
+        ("x86_64-unknown-linux-gnu", "+avx512f,+avx512vl,+avx512dq", "movmskpd", "%k"),
+        ("x86_64-unknown-linux-gnu", "", "movmskpd", "%k"),
+        ("aarch64-unknown-linux-gnu", "", "fcmeq", "x86"),
+    ],
+    ids=["AVX-512", "x86", "arm64"],
+)
+def test_ties_never_go_through_mask_registers_and_need_no_x86(triple, features, wanted, unwanted):
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    module = ir.Module()
+    module.triple = triple
+    arguments = [ir.PointerType(ir.DoubleType()), ir.IntType(64), ir.IntType(64)]
+    function = ir.Function(module, ir.FunctionType(ir.IntType(64), arguments), "ties")
+    builder = ir.IRBuilder(function.append_basic_block())
+    b = simd.Vectors(None, builder, numba.void(), [])
+    data, first, second = function.args
+    builder.ret(b.ties(b.load(data, first, 2), b.load(data, second, 2)))
+    machine = binding.Target.from_triple(triple).create_target_machine(features=features, opt=3)
+    assembly = machine.emit_assembly(binding.parse_assembly(str(module)))
+    assert wanted in assembly and unwanted not in assembly
