@@ -16,6 +16,7 @@ from fastrm.kernels.learners.crm import act
 from fastrm.kernels.policy import choose_among
 from fastrm.kernels.rng import draw
 from fastrm.kernels.rows import room
+from fastrm.kernels.simd import rare
 from fastrm.kernels.td import normal, sweep_ordered, sweep_quiet
 
 _1 = np.uint64(1)
@@ -62,7 +63,7 @@ def step(world, lane, x):
     rule, n_cols = world.setting.rule, row_width(hierarchy.width)
     first, n_o = hierarchy.options.first, np.uint64(hierarchy.options.owner.size)
     # the controller chooses an option only where none is in force
-    if o == NOTHING:
+    if rare(o == NOTHING):
         number, rng0, rng1 = draw(rng0, rng1)
         o_s, gain, discount = site // room(world.actions), 0.0, 1.0
         o = choose_among(controller, o_s * n_o, first[u], first[u + _1], number, rule.explore_below)
@@ -74,9 +75,9 @@ def step(world, lane, x):
     gain += discount * world.reward[edge]
     discount *= rule.gamma
     # the options learn as the machine states of CRM do
-    if e < quiet:
+    if not rare(e >= quiet):
         sweep_quiet(q, row, row_next, n_cols, earns, row_reward, world)
-        if t != rule.limit:
+        if not rare(t == rule.limit):
             return (rng0, rng1, site, u, t, earned, narrow, quiet), (o, o_s, gain, discount)
         ended = False
     else:
