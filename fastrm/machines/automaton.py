@@ -36,15 +36,18 @@ class Automaton:
         return any(FAILED in ways.values() for ways in self.moves)
 
     def targets(self, state: int) -> list[str]:
-        """Return the labels that advance a state: they lead elsewhere, and not to failure."""
-        return [label for label in self.labels if self.moves[state][label] not in (state, FAILED)]
+        """Return the labels that advance a state: they lead elsewhere than no label does, and not to failure."""
+        stay = self.moves[state][NO_LABEL]
+        return [label for label in self.labels if self.moves[state][label] not in (stay, FAILED)]
 
     def visits(self) -> dict[int, int]:
-        """Return the length of the longest path to success from every state; only where states never recur."""
-        ahead = [{there for there in ways.values() if there not in (u, FAILED)} for u, ways in enumerate(self.moves)]
+        """Return the most labels that advance on a path to success, from every state; only where states never recur."""
+        ways = [{there: there != ways[NO_LABEL] for there in ways.values()} for ways in self.moves]
+        ahead = [{there: n for there, n in row.items() if there not in (u, FAILED)} for u, row in enumerate(ways)]
         longest = dict[int, int]()
         for state in TopologicalSorter(dict(enumerate(ahead))).static_order():
-            longest[state] = 0 if state == DONE else 1 + max(longest[there] for there in ahead[state])
+            paths = () if state == DONE else (advances + longest[there] for there, advances in ahead[state].items())
+            longest[state] = max(paths, default=0)
         return longest
 
     def sequence(self) -> list[str] | None:

@@ -300,7 +300,7 @@ def build(automaton: Automaton, payment: Payment, name: str, source: str) -> Dra
             guard = _any([Proposition(label) for label in leaving if ways[label] == there])
             paid = last if there == DONE else failure if there == FAILED else arrive
             edges.append(Edge(names[state], names[there], guard, paid))
-        if row.pays_approach and targets:
+        if row.pays_approach and targets and stay not in (DONE, FAILED):
             approach = _approach(payment, targets, leaving)
             edges.append(Edge(names[state], names[stay], approach, _number(payment.step_reward)))
         otherwise = last if stay == DONE else failure if stay == FAILED else row.wait(payment, stage)

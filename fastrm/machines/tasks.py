@@ -30,11 +30,11 @@ def task(
     Parameters
     ----------
     text : str
-        ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one of them), ``3*a`` (three times), ``( )`` to
-        group, and at the end ``!n`` (never n: the episode fails there); see `terms`. A target is the letter of an
-        object, or a name of several letters such as ``coffee`` that a world has as a label. At most 10 targets in any
-        order, at most 1024 machine states. A Boolean task of visits in turn and in any order may have up to 32 visits;
-        where it needs more machine states, only ``coupled`` learns it.
+        ``a-b`` (a, then b), ``{a,b}`` (both, in any order), ``a|b`` (one), ``3*a`` (three times), ``a within 9``
+        (in 9 moves at most), ``( )`` to group, and at the end ``!n`` (never n: the episode fails there); see `terms`. A
+        target is the letter of an object, or a name of several letters such as ``coffee`` that a world has as a label.
+        At most 10 targets in any order, at most 1024 machine states. A Boolean task of visits in turn and in any order
+        may have up to 32 visits; where it needs more machine states, only ``coupled`` learns it.
     kind : {"boolean", "numeric-boolean", "numeric", "offset", "potential", "local-potential", "distance-to-go"}
         What the machine pays on the way (see `reward_kinds`); the short names ``bool``, ``num-bool``, ``num``,
         ``offset``, ``pot``, ``local`` and ``dtg`` mean the same. A numeric machine with several targets pays minus the

@@ -9,6 +9,7 @@
     a-{b,c}-d     any of these inside one another; ( ) group
     a-b !n !m     never n nor m: the episode fails there
     coffee-desk   names of several letters, where the world has such labels
+    a-b within 9  b at most 9 moves after a: a deadline for the part before it; ( ) for more than that part
 
 A part is over as soon as it is done. Alternatives and the parts of ``{ }`` all watch every label, so one visit may
 serve several of them. A label is read after every move, also one that a wall blocked. ``3*a`` counts three such
@@ -29,7 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastrm.errors import MachineError
-from fastrm.machines.automaton import DONE, FAILED, NO_LABEL, Automaton, TooManyStates, explore, minimise
+from fastrm.machines.automaton import DONE, FAILED, Automaton, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft
 from fastrm.machines.language.expressions import Chain, Otherwise, Proposition
 from fastrm.machines.language.tokens import Tokens
@@ -40,8 +41,12 @@ MAX_TARGETS = 10
 MAX_REPEATS = 100
 MAX_LENGTH = 1000
 MAX_DEPTH = 30
+WITHIN = "within"
 _TOKEN = r"(?P<number>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-_KNOWN = "operators are - (then), { , } (any order), | (or), N* (repeat), ( ), and at the end of all !n (avoid)"
+_KNOWN = (
+    "operators are - (then), { , } (any order), | (or), N* (repeat), within N (a deadline), ( ), and at the end of all "
+    "!n (avoid)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +86,21 @@ class OneOf:
     parts: frozenset[Term]
 
 
-Term = Visit | Different | InTurn | AnyOrder | OneOf
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A part, in at most `left` more moves."""
+
+    part: Term
+    left: int
+
+
+Term = Visit | Different | InTurn | AnyOrder | OneOf | Within
+TOO_LATE = OneOf(frozenset())
+"""What nothing completes."""
 
 
 def progress(term: Term, label: str) -> Term | None:
-    """Return what is left of a task after a label, None if it is done."""
+    """Return what is left of a task after a move that reads a label or none, None if it is done."""
     match term:
         case Visit(letter):
             return None if _is_of(label, letter) else term
@@ -96,13 +111,18 @@ def progress(term: Term, label: str) -> Term | None:
         case InTurn(parts):
             first = progress(parts[0], label)
             rest = parts[1:] if first is None else (first, *parts[1:])
-            return rest[0] if len(rest) == 1 else InTurn(rest) if rest else None
+            return TOO_LATE if first == TOO_LATE else rest[0] if len(rest) == 1 else InTurn(rest) if rest else None
         case AnyOrder(several):
             left = {progress(part, label) for part in several} - {None}
+            if TOO_LATE in left:
+                return TOO_LATE
             return left.pop() if len(left) == 1 else AnyOrder(frozenset(filter(None, left))) if left else None
         case OneOf(several):
-            left = {progress(part, label) for part in several}
+            left = {progress(part, label) for part in several} - {TOO_LATE}
             return None if None in left else left.pop() if len(left) == 1 else OneOf(frozenset(filter(None, left)))
+        case Within(part, moves):
+            later = progress(part, label)
+            return None if later is None else TOO_LATE if moves == 1 else Within(later, moves - 1)
 
 
 def _is_of(label: str, letter: str) -> bool:
@@ -131,7 +151,7 @@ def automaton(text: str, objects: Mapping[str, int] | None = None) -> Automaton:
     def step(state: Term, label: str) -> Term | int:
         if label in avoided:
             return FAILED
-        rest = state if label == NO_LABEL else progress(state, label)
+        rest = progress(state, label)
         return DONE if rest is None else rest
 
     try:
@@ -170,6 +190,8 @@ def _size(term: Term) -> int:
     """Return the most visits that a task may take."""
     if isinstance(term, OneOf):
         return max(map(_size, term.parts))
+    if isinstance(term, Within):
+        return _size(term.part)
     return sum(map(_size, term.parts)) if isinstance(term, InTurn | AnyOrder) else 1
 
 
@@ -209,10 +231,26 @@ class _Parser(Tokens):
         return parts[0] if len(set(parts)) == 1 else OneOf(frozenset(parts))
 
     def turn(self) -> Term:
-        parts = [self.part()]
+        parts = [self.timed()]
         while self.accept("-"):
-            parts.append(self.part())
+            parts.append(self.timed())
         return parts[0] if len(parts) == 1 else InTurn(tuple(parts))
+
+    def timed(self) -> Term:
+        term = self.part()
+        if not self.accept(WITHIN):
+            return term
+        place = self.next.place
+        if self.next.kind != "number":
+            raise self.missing("a number of moves, as in 'b within 10'")
+        digits = self.take()
+        moves = int(digits) if len(digits) < 10 else MAX_STATES + 1
+        if not 1 <= moves <= MAX_STATES:
+            raise self.error(f"within {digits[:10]}: from 1 to {MAX_STATES} moves", place)
+        if self.too_wide is not None:
+            raise self.error(f"agendas have no deadlines; at most {MAX_TARGETS} targets in any order may", place)
+        self.widest = place
+        return Within(term, moves)
 
     def part(self) -> Term:
         place = self.next.place

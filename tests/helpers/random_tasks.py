@@ -14,6 +14,7 @@ def _grow(parts):
         several.map(lambda x: ("any order", *dict.fromkeys(x))),
         several.map(lambda x: ("or", *x)),
         st.tuples(st.integers(1, 3), parts).map(lambda x: ("times", *x)),
+        st.tuples(st.integers(1, 4), parts).map(lambda x: ("within", *x)),
     )
 
 
@@ -29,6 +30,9 @@ def text_of(task, above=0):
         return "{" + ", ".join(text_of(part) for part in rest) + "}"
     if head == "times":
         return f"{rest[0]}*{text_of(rest[1], 3)}"
+    if head == "within":
+        text = f"{text_of(rest[1], 3)} within {rest[0]}"
+        return f"({text})" if above > 2 else text
     sign, level = ("-", 2) if head == "then" else (" | ", 1)
     text = sign.join(text_of(part, level + 1) for part in rest)
     return f"({text})" if above > level else text
@@ -47,6 +51,9 @@ def end_of(task, trace, start=0):
             if len(met) == count:
                 return i + 1
         return None
+    if head == "within":
+        end = end_of(rest[1], trace, start)
+        return None if end is None or end - start > rest[0] else end
     if head == "times":
         rest = [rest[1]] * rest[0]
     if head in ("then", "times"):

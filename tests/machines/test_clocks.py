@@ -2,15 +2,29 @@
 
 import itertools
 import random
+import re
 
 import numpy as np
 import pytest
 from clocked import Player, clocked_text, random_spec, unrolled
 
-from fastrm import FastrmError, GridMap, MachineError, RewardMachine, compile, guarantee, lint, load_run, solve, train
+from fastrm import (
+    ConfigError,
+    FastrmError,
+    GridMap,
+    MachineError,
+    RewardMachine,
+    compile,
+    guarantee,
+    lint,
+    load_run,
+    solve,
+    task,
+    train,
+)
 from fastrm.learners import Batch
 from fastrm.machines import fold
-from fastrm.machines.language import parse_guard, parse_reward, read, write
+from fastrm.machines.language import constant, parse_guard, parse_reward, read, write
 
 import naive
 from compare import PROFILES, assert_equal
@@ -72,6 +86,43 @@ def test_a_deadline_has_the_tables_of_the_machine_that_a_person_would_write():
     lines += ["r5 -> done when b reward 1", "r5 -> late when !b"]
     same_tables(compile(ROOM, deadline(5)), compile(ROOM, RewardMachine.parse("\n".join(lines))))
     assert deadline(5).states == ("w[t=0]", *(f"r[t={i}]" for i in range(1, 6)))
+
+
+def test_a_task_with_a_deadline_has_the_tables_of_the_statement():
+    for k in (4, 5, 12):
+        same_tables(compile(ROOM, task(f"a-b within {k}")), compile(ROOM, deadline(k)))
+
+
+def test_a_missed_deadline_pays_what_failing_pays_in_every_kind():
+    paid = {"boolean": 0.0, "numeric-boolean": 0.0, "numeric": -10_000.0, "potential": 0.0, "local-potential": 0.0}
+    for kind, reward in paid.items():
+        late = [edge for edge in task("a-b within 3", kind=kind).edges if edge.target == "failed"]
+        assert [constant(edge.reward) for edge in late] == [reward]
+    with pytest.raises(MachineError, match="the kind offset is for different targets in turn"):
+        task("a-b within 3", kind="offset")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a-b within", "column 11: expected a number of moves, as in 'b within 10', found the end"),
+        ("a-b within 0", "column 12: within 0: from 1 to 1024 moves"),
+        ("a within 2000", "column 10: within 2000: from 1 to 1024 moves"),
+        ("a within 1.5", "column 11: unexpected '.'"),
+        ("2*a within 1", "column 1: nothing completes the task"),
+        ("{a,b,c,d,e,f,g,h,i,j,k} within 5", "column 32: agendas have no deadlines; at most 10 targets in any order"),
+        ("{a,b,c,d,e,f,g,h,i} within 500", "column 28: the task needs more than 1024 machine states"),
+    ],
+)  # fmt: skip
+def test_deadlines_that_no_task_can_have_are_refused_in_one_line(text, message):
+    with pytest.raises(MachineError, match=re.escape(message)) as caught:
+        task(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_coupled_refuses_an_agenda_with_a_deadline_in_one_line():
+    with pytest.raises(ConfigError, match=r"^coupled: {a,b} within 30 boolean is not known to be an agenda[^\n]*$"):
+        train(compile(ROOM, task("{a,b} within 30")), "coupled", steps=10)
 
 
 @pytest.mark.filterwarnings("ignore::fastrm.FastrmWarning")

@@ -1,6 +1,7 @@
 """Tasks in a few characters: their meaning on all short traces, their size, what each kind pays, and bad texts."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -40,16 +41,22 @@ def test_machines_agree_with_the_definition_on_all_short_traces(term, avoided, k
     text = text_of(term) + "".join(f" !{letter}" for letter in avoided)
     try:
         machine = task(text, kind=kind)
-    except MachineError as problem:  # {a, a} in another dress, such as {a|a, a}, or no sequence
-        assert "given twice" in str(problem) or (kind == "offset" and "for different targets in turn" in str(problem))
+    except MachineError as problem:  # {a, a} in another dress, such as {a|a, a}, no sequence, or no time
+        assert re.search("given twice|nothing completes the task", str(problem)) or (
+            kind == "offset" and "for different targets in turn" in str(problem)
+        )
         assume(False)
-    for trace in itertools.product(["", *sorted(letters_of(term)), *avoided], repeat=4):
+    labels = ["", *sorted(letters_of(term)), *avoided]
+    for trace in itertools.product(labels, repeat=4):
         done, lost = end_of(term, trace), next((i + 1 for i, x in enumerate(trace) if x and x in avoided), None)
         visited = play(machine, trace)
         if done is not None and (lost is None or done < lost):
             assert visited[-1] == "done" and len(visited) == done
+        elif visited[-1] == "failed" and len(visited) != lost:  # too late: nothing that follows would do
+            begun = trace[: len(visited)]
+            assert not any(end_of(term, (*begun, *more)) for more in itertools.product(labels, repeat=2))
         elif lost is not None:
-            assert visited[-1] == "failed" and len(visited) == lost
+            assert visited[-1] == "failed"
         else:
             assert visited[-1] not in machine.terminals
 
@@ -77,6 +84,7 @@ def test_no_two_states_do_the_same(term):
 @pytest.mark.parametrize(
     ("text", "states"),
     [("a-b-c", 3), ("{a,b,c}", 7), ("a-{b,c}-d", 5), ("a|b", 1), ("a-b !n", 2), ("3*a", 3), ("(a|b)-(a|b)", 2),
+     ("a-b within 4", 5), ("(a-b) within 4", 6), ("3*a-b", 4), ("(a within 2)|b", 3), ("{a within 2,b}", 4),
      ("{a,b}|{b,a}", 3), ("a|a-b", 1), ("2*{a,b}", 6),
      ("100*(a|b|c|d|e|f|g|h|i|j|k)", 100), ("{a,b,c,d,e,f,g,h}", 255), ("{a,b,c,d,e,f,g,h,i,j}", 1023)],
 )  # fmt: skip
@@ -121,7 +129,7 @@ def test_every_kind_pays_what_its_definition_says(text, term, avoid, metric):
             then, targets = watch.moves[u][label], watch.targets(u)
             near = {x: (world.nearest(before, x), world.nearest(after, x)) for x in targets}
             d = {FAILED: hopeless, DONE: 0}.get(then) if then < 0 else steps[after, then] or hopeless
-            visits = watch.visits()[0]
+            visits, arrives = watch.visits()[0], then != watch.moves[u][""]
             if kind == "distance-to-go":
                 expected = -d
             elif kind == "potential":
@@ -138,9 +146,9 @@ def test_every_kind_pays_what_its_definition_says(text, term, avoid, metric):
             elif then == FAILED:
                 expected = -(10 ** (visits + 2)) if kind == "numeric" else 0
             elif kind == "numeric":
-                expected = 0 if then != u else -min(later for _, later in near.values())
+                expected = 0 if arrives else -min(later for _, later in near.values())
             elif kind == "numeric-boolean":
-                expected = 0.1 if then != u or any(later < sooner for sooner, later in near.values()) else 0
+                expected = 0.1 if arrives or any(later < sooner for sooner, later in near.values()) else 0
             else:
                 expected = 0
             assert tables.reward[tables.event[i, a], u] == pytest.approx(expected, rel=1e-14, abs=1e-14)
