@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from fastrm.errors import ConfigError, printable
 from fastrm.learners import registry
 from fastrm.machines import SHORT_KINDS, RewardMachine, find_machine
-from fastrm.worlds import GridMap, World, find_grid, layout_of
+from fastrm.worlds import GridMap, World, find_grid, names_cells_by_number
 
 from .console import add_learner_file
 
@@ -26,7 +26,7 @@ def add_problem(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Add the arguments for a map, a machine, episodes, the discount and a learner, whose `purpose` its help names."""
     parser.add_argument(
         "map", metavar="MAP",
-        help="a map or world file, a setup such as 1a1b1c or '1a1b walls 0.2', 'water', or worlds.json:M1",
+        help="a map or world file, a setup such as 1a1b1c, '1a1b walls 0.2', 'point 1a1b', water, or worlds.json:M1",
     )  # fmt: skip
     parser.add_argument("machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c or '{a,b}'")
     add_settings(parser)
@@ -64,7 +64,7 @@ def _start(text: str) -> str | int | tuple[int, int]:
 
 def check_start(world: World, start: object) -> None:
     """Raise ConfigError unless `start` is written like a cell of the world."""
-    by_number = layout_of(world) is None
+    by_number = names_cells_by_number(world)
     fits = start is None or start == "anywhere" or isinstance(start, int if by_number else tuple)
     if not fits:
         text = start if isinstance(start, str | int) else ",".join(map(str, cast("tuple[int, int]", start)))

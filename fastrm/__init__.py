@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
     from fastrm.machines import RewardMachine as RewardMachine, task as task
     from fastrm.problems import (
         AgendaProblem as AgendaProblem,
+        PointProblem as PointProblem,
         Problem as Problem,
         TabularProblem as TabularProblem,
         WaterProblem as WaterProblem,
@@ -64,7 +65,12 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
         harmonic as harmonic,
         linear as linear,
     )
-    from fastrm.worlds import GridMap as GridMap, TableWorld as TableWorld, WaterWorld as WaterWorld
+    from fastrm.worlds import (
+        GridMap as GridMap,
+        PointMass as PointMass,
+        TableWorld as TableWorld,
+        WaterWorld as WaterWorld,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
     __all__ += ["__version__"]

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-KINDS = {"TabularProblem", "WaterProblem", "AgendaProblem", "CellProblem", "GridMap", "TableWorld", "WaterWorld"}
+KINDS = {
+    "TabularProblem", "PointProblem", "WaterProblem", "AgendaProblem", "CellProblem", "GridMap", "TableWorld",
+    "WaterWorld", "PointMass",
+}  # fmt: skip
 WORDS = {"water", "tabular", "agenda"}
 """What `Problem.kind` says."""
 HOMES = ("fastrm/problems/", "fastrm/worlds/")
@@ -18,6 +21,7 @@ ALLOWED = {
     ("fastrm/machines/tasks.py", "GridMap"): "checks an argument for its type, and refuses all others",
     ("fastrm/exact/verdicts.py", "GridMap"): "checks an argument for its type, and refuses all others",
     ("fastrm/exact/verdicts.py", "TableWorld"): "checks an argument for its type, and refuses all others",
+    ("fastrm/exact/verdicts.py", "PointMass"): "checks an argument for its type, and refuses all others",
     ("fastrm/learners/linear.py", "WaterProblem"): "a row of Water world; the run it is given may be of another kind",
     ("fastrm/learners/registry.py", "tabular"): "where the words are read: which learners a kind has",
     ("fastrm/learners/registry.py", "water"): "where the words are read: which learners a kind has",

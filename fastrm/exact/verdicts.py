@@ -73,7 +73,7 @@ from fastrm.problems import (
     pairs_within_reach,
     survey,
 )
-from fastrm.worlds import GridMap, TableWorld
+from fastrm.worlds import GridMap, PointMass, TableWorld
 
 _ROUNDS = 200
 _GRID = 49
@@ -515,7 +515,7 @@ def lint(
         raise ConfigError(
             f"machine={shown(machine)}: must be a RewardMachine, or what fastrm.machines.language.read made of a file"
         )
-    if grid is not None and not isinstance(grid, GridMap | TableWorld):
+    if grid is not None and not isinstance(grid, GridMap | TableWorld | PointMass):
         raise ConfigError(f"grid={shown(grid)}: must be a GridMap")
     check_gamma(gamma)
     if gamma == 1:

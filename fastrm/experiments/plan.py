@@ -56,6 +56,7 @@ from fastrm.worlds import (
     load_world,
     read_world,
     split_world,
+    weigh,
     write_world,
 )
 
@@ -420,8 +421,8 @@ class Plan:
 
     @property
     def largest_grids(self) -> dict[str, int]:
-        """The world with the longest text, of every kind of problem."""
-        by_size = sorted(range(len(self.grids)), key=lambda grid: len(self.grids[grid][2]))
+        """The world with the largest tables, of every kind of problem."""
+        by_size = sorted(range(len(self.grids)), key=lambda grid: weigh(self.grids[grid][2]))
         return {self.kinds[grid]: grid for grid in by_size}
 
     @cached_property

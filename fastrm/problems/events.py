@@ -414,8 +414,9 @@ def check_features(machines: tuple[RewardMachine, ...], terrain: Terrain) -> Non
                 if not terrain.is_measurable(leaf.function, name):
                     raise MachineError(f"{where}; {terrain.offers(name)}")
                 if leaf.function in OF_SINGLE_OBJECTS and (count := terrain.places(name)) != 1:
+                    them = name if terrain.is_map else f"cells with {name}"
                     raise MachineError(
-                        f"{where}, and there are {count} {name}: rewards of the kind offset can mislead where a type "
+                        f"{where}, and there are {count} {them}: rewards of the kind offset can mislead where a type "
                         "has several objects; use the kind local-potential"
                     )
 

@@ -24,9 +24,10 @@ from fastrm.dispatch import by_kind
 from fastrm.errors import ConfigError, MachineError, MapError, shown
 from fastrm.machines import RewardMachine
 from fastrm.problems.terrain import MapFeatures, MapLabels, Metric, Start
-from fastrm.worlds import Cell, GridMap, TableWorld, WaterWorld
+from fastrm.worlds import Cell, GridMap, PointMass, TableWorld, WaterWorld, World
 
 if TYPE_CHECKING:
+    from fastrm.problems.point import PointProblem
     from fastrm.problems.tabular import TabularProblem
     from fastrm.problems.water import WaterProblem
 
@@ -242,6 +243,18 @@ def compile(
 
 @overload
 def compile(
+    grid: PointMass,
+    machine: RewardMachine | Sequence[RewardMachine],
+    profile: str | Profile = ...,
+    metric: Metric = ...,
+    slip: float = ...,
+    gamma: float = ...,
+    start: Start = ...,
+) -> PointProblem: ...
+
+
+@overload
+def compile(
     grid: GridMap | TableWorld,
     machine: RewardMachine | Sequence[RewardMachine],
     profile: ProfileName | str | Profile = ...,
@@ -256,7 +269,7 @@ def compile(
 
 @by_kind
 def compile(
-    grid: GridMap | TableWorld | WaterWorld,
+    grid: World,
     machine: RewardMachine | Sequence[RewardMachine],
     profile: ProfileName | str | Profile = "clean",
     metric: Metric = "manhattan",
@@ -270,14 +283,15 @@ def compile(
 
     Parameters
     ----------
-    grid : GridMap, TableWorld or WaterWorld
-        The map, a world of another shape, or a water world, which has no metric, slip or gamma.
+    grid : GridMap, TableWorld, PointMass or WaterWorld
+        The map, a world of another shape, a point mass, or a water world, which has no metric, slip or gamma.
     machine : RewardMachine or sequence of them
         The task, or the tasks that episodes take turns to play.
     profile : {"clean", "icarte2022"} or Profile
         How ambiguities of the literature are resolved.
     metric : {"manhattan", "geodesic"}
-        What ``d(x)`` and ``closer(x)`` measure on a map; in other worlds they count steps.
+        What ``d(x)`` and ``closer(x)`` measure on a map. On a point mass they are straight lines, or with "geodesic"
+        steps; in a `TableWorld` they count steps.
     slip : float
         Probability that a move goes sideways instead, to either side equally often.
     gamma : float

@@ -26,6 +26,7 @@ from fastrm.worlds import (
     WALL,
     Cell,
     GridMap,
+    PointMass,
     TableWorld,
     check_layout_of,
     flat_offsets,
@@ -52,7 +53,7 @@ class Terrain(ABC):
 
     is_map: ClassVar[bool] = False
     """Whether it is a map: four directions, moves that can be taken back, at most one object in a cell."""
-    world: GridMap | TableWorld
+    world: GridMap | TableWorld | PointMass
     """Where it came from."""
     metric: Metric
     cells: Array

@@ -299,8 +299,8 @@ class Recipe(NamedTuple):
     layout: Layout = "open"
 
 
-WATER = "water"
-"""The setup of generated water worlds."""
+WATER, POINT = "water", "point"
+"""The setup of generated water worlds, and the word that setups of point masses begin with."""
 
 
 def parse_recipe(text: str) -> Recipe:
@@ -310,8 +310,12 @@ def parse_recipe(text: str) -> Recipe:
     Recipe(setup='1a1b1c', walls=0.2, layout='open')
     >>> parse_recipe("1a1b1c maze").layout
     'maze'
+    >>> parse_recipe("point 2a1b  walls 3").setup
+    'point 2a1b walls 3'
     """
     words = text.split() if isinstance(text, str) else []
+    if words[:1] == [POINT]:
+        return Recipe(write_point_recipe(*parse_point_recipe(text)))
     if words in ([APPENDIX], [WATER]):
         return Recipe(words[0])
     try:
@@ -322,6 +326,35 @@ def parse_recipe(text: str) -> Recipe:
         raise MapError(
             f"map {shown(text)}: {error}; write a setup such as 2a2b2c, alone or with one of: walls 0.2, {others}"
         ) from None
+
+
+def write_point_recipe(setup: str, side: int = 101, walls: int = 0) -> str:
+    """Return the setup of a point mass as people write it.
+
+    >>> write_point_recipe("1a", side=21, walls=2)
+    'point 1a side 21 walls 2'
+    """
+    return f"{POINT} {setup}" + f" side {side}" * (side != 101) + f" walls {walls}" * (walls != 0)
+
+
+def parse_point_recipe(text: str) -> tuple[str, int, int]:
+    """Read the setup of a point mass: counts and names of its discs, the side of its box, and the number of walls.
+
+    >>> parse_point_recipe("point 1a1b side 21"), parse_point_recipe("point 1a walls 2 side 51")
+    (('1a1b', 21, 0), ('1a', 51, 2))
+    """
+    _, setup, *rest = *text.split(), *[""] * (len(text.split()) < 2)
+    try:
+        parse_setup(setup)
+        numbers = dict(zip(rest[::2], map(int, rest[1::2]), strict=True))
+        if len(rest) > 2 * len(numbers) or not numbers.keys() <= {"side", "walls"}:
+            raise ValueError
+    except (MapError, ValueError) as error:
+        reason = f"{error}; write" if isinstance(error, MapError) else "expected"
+        raise MapError(
+            f"map {shown(text)}: {reason} point and a setup such as 1a1b1c, and if need be 'side 51' or 'walls 3'"
+        ) from None
+    return setup, numbers.get("side", 101), numbers.get("walls", 0)
 
 
 def _parse_obstacles(word: str = "open", *rest: str) -> tuple[float, Layout]:
@@ -346,7 +379,8 @@ def looks_like_recipe(text: str) -> bool:
     >>> looks_like_recipe("2a2b wals 0.1"), looks_like_recipe("office.map")
     (True, False)
     """
-    return text == APPENDIX or re.fullmatch(rf"([0-9]+{OBJECT})+( .*)?", text) is not None
+    is_setup = re.fullmatch(rf"([0-9]+{OBJECT})+( .*)?", text) is not None
+    return is_setup or text == APPENDIX or text.split()[:1] == [POINT]
 
 
 APPENDIX_SIDE = 41

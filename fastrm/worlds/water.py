@@ -165,7 +165,7 @@ class WaterWorld:
         'a'
         """
         check_whole("seed", seed, 0, 2**64 - 1)
-        draw = _draws(f"water/{seed}")
+        draw = draw_uniform(f"water/{seed}")
         low, high = RADIUS, SIDE - RADIUS
         agent = low + (high - low) * next(draw), low + (high - low) * next(draw)
         balls = []
@@ -265,7 +265,7 @@ def _float(value: Any) -> Any:
     return float(value) if _is_number(value) else value
 
 
-def _draws(key: str) -> Iterator[float]:
+def draw_uniform(key: str) -> Iterator[float]:
     """Yield numbers from 0 to below 1 that depend on a text alone."""
     count = 0
     while True:
