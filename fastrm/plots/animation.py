@@ -84,7 +84,7 @@ def save_map_episode(
     actions: Sequence[int] | None = None,
 ) -> None:
     """Write an episode on a map."""
-    moments, remark = _cut(list(retrace(problem, path, 0, actions)))
+    moments, remark = cut_path(list(retrace(problem, path, 0, actions)))
     stage, graph = _set_up(problem.grid, problem.machines[0])
     rows = [(moment.end or problem.states[moment.state][1], moment.label, moment.paid) for moment in moments]
 
@@ -94,7 +94,7 @@ def save_map_episode(
     save_frames(paint, rows, remark, stage, graph or problem.machines[0], out, milliseconds, 16 * milliseconds)
 
 
-def _cut(moments: list[Moment]) -> tuple[list[Moment], str]:
+def cut_path(moments: list[Moment]) -> tuple[list[Moment], str]:
     """Return the moments that are shown, and a remark on the last one."""
     if moments[-1].end:
         remark = "task complete" if moments[-1].success else "task failed"

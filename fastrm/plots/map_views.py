@@ -283,7 +283,7 @@ def draw_policies(
                 axis.set_title(printable(f"{name}: {title}"), pad=3, parse_math=False)
         figure.text(0.08 / width, 0.05 / height, "\n".join(note), fontsize=7, color="0.3", va="bottom")
         cut = f" (the first {len(chosen)} of {len(wanted)} states)" if len(chosen) < len(wanted) else ""
-        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: {_lengths(problem, run)}{cut}")
+        put_title(figure, f"{run.algo.upper()}, seed {run.seed}: {lengths_of(problem, run)}{cut}")
     return figure
 
 
@@ -301,7 +301,7 @@ def draw_run(run: Run) -> Figure:
     return figure
 
 
-def _lengths(problem: TabularProblem, run: Run) -> str:
+def lengths_of(problem: TabularProblem, run: Run) -> str:
     """Describe the length of the greedy path; of several starts the mean, and where the path begins."""
     found = ", ".join("not complete" if n is None else f"{n:.6g} steps" for n in run.greedy_lengths)
     shortest = ", ".join(f"{n:.6g}" for n in run.shortest)

@@ -20,7 +20,7 @@ from fastrm.plots.graph import GraphImage
 from fastrm.plots.map_views import draw_learning, draw_world, show_episode
 from fastrm.plots.palette import DARK, MAP_COLOURS, PATH_COLOUR, WHITE, ink, object_colour
 from fastrm.plots.style import new_figure, style
-from fastrm.problems import WaterEpisode, WaterProblem, WaterWalk
+from fastrm.problems import WaterEpisode, WaterProblem
 from fastrm.worlds import COLOURS, Point, WaterWorld
 
 if TYPE_CHECKING:
@@ -61,17 +61,20 @@ def draw_water(
         title = printable(world.source.strip("<>"))
         if problem is not None and len(actions):
             walk = problem.walk(actions)
-            _draw_path(axis, problem, walk, side)
+            turns = [k for k in range(1, len(walk.states)) if walk.states[k, 2] != walk.states[k - 1, 2]]
+            arrivals = [(k, walk.labels[k - 1]) for k in turns]  # balls have moved since the beginning
+            draw_box_path(axis, np.array(problem.positions(walk.states)), arrivals, side)
             how = "completed" if walk.outcome == SUCCESS else "not completed"
             title += f": {how} in {len(walk.rewards)} steps"
         for ball in world.balls:
             _draw_ball(axis, world, ball.colour, ball.position, ball.velocity, side)
-        _draw_disc(axis, world.agent, world.radius, "0.15", "0.15")
+        draw_disc(axis, world.agent, world.radius, "0.15", "0.15")
         axis.set_title(title, pad=4, parse_math=False)
     return figure
 
 
-def _draw_disc(axis: Axes, at: Point, radius: float, edge: str, face: str) -> None:
+def draw_disc(axis: Axes, at: Point, radius: float, edge: str, face: str) -> None:
+    """Draw a disc on a panel."""
     from matplotlib.patches import Circle
 
     axis.add_patch(Circle(at, radius, facecolor=face, edgecolor=edge, linewidth=1.4, zorder=3))
@@ -83,22 +86,25 @@ def _draw_ball(axis: Axes, world: WaterWorld, colour: str, at: Point, velocity: 
     axis.annotate(
         "", end, at, arrowprops={"arrowstyle": "-|>", "color": shade, "linewidth": 1.2, "shrinkA": 0}, zorder=2
     )
-    _draw_disc(axis, at, world.radius, shade, "white")
+    draw_disc(axis, at, world.radius, shade, "white")
+    write_in_disc(axis, at, colour, shade, side)
+
+
+def write_in_disc(axis: Axes, at: Point, name: str, shade: str, side: float) -> None:
+    """Write a name in a disc of a panel of `side` inches."""
     size = max(5.0, 2.2 * side)
-    axis.text(*at, colour, color=ink(shade), fontsize=size, fontweight="bold", ha="center", va="center", zorder=4)
+    axis.text(*at, name, color=ink(shade), fontsize=size, fontweight="bold", ha="center", va="center", zorder=4)
 
 
-def _draw_path(axis: Axes, problem: WaterProblem, walk: WaterWalk, side: float) -> None:
-    """Draw the agent's path, and where it touched what it was to touch: balls have moved since the beginning."""
-    path = np.array(problem.positions(walk.states))
+def draw_box_path(axis: Axes, path: Array, arrivals: Sequence[tuple[int, str]], side: float) -> None:
+    """Draw a path, [step, 2], with a dot at every step, and at which of them the machine left a state, and why."""
     axis.plot(*path.T, color=PATH_COLOUR, linewidth=1.6, marker=".", markersize=3.5, zorder=2.5)
-    for step, label in enumerate(walk.labels, start=1):
-        if walk.states[step, 2] != walk.states[step - 1, 2]:
-            axis.annotate(
-                f"{label} {step}", path[step], (4, 5), textcoords="offset points", fontsize=max(5.0, 1.8 * side),
-                color="0.15", zorder=5, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "0.7", "lw": 0.6},
-            )  # fmt: skip
-            axis.plot(*path[step], "o", color=PATH_COLOUR, markersize=5, zorder=5)
+    for step, label in arrivals:
+        axis.annotate(
+            f"{label} {step}", path[step], (4, 5), textcoords="offset points", fontsize=max(5.0, 1.8 * side),
+            color="0.15", zorder=5, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "0.7", "lw": 0.6},
+        )  # fmt: skip
+        axis.plot(*path[step], "o", color=PATH_COLOUR, markersize=5, zorder=5)
 
 
 @add_row(show_episode, WaterEpisode)
