@@ -1,10 +1,13 @@
 """The Gymnasium door: any world and any machine as an environment, one at a time or thousands at once.
 
-Importing this room makes ``fastrm/Craft-v0``, ``fastrm/Office-v0`` and ``fastrm/WaterWorld-v0`` known to Gymnasium,
-which it needs.
+Importing this room makes ``fastrm/Craft-v0``, ``fastrm/Office-v0``, ``fastrm/WaterWorld-v0`` and
+``fastrm/PointMass-v0`` known to Gymnasium, which it needs.
 """
 
-from fastrm.env import agents as _agents  # noqa: F401  (first, as it says so where Gymnasium is missing)
+from fastrm.env import (
+    agents as _agents,  # noqa: F401  (first, as it says so where Gymnasium is missing)
+    point as _point,  # noqa: F401  (enters a row)
+)
 from fastrm.env.environments import (
     RewardMachineEnv,
     RewardMachineVectorEnv,
@@ -12,11 +15,13 @@ from fastrm.env.environments import (
     make_craft_vector,
     make_office,
     make_office_vector,
+    make_point,
+    make_point_vector,
     make_water,
     make_water_vector,
 )
 
 __all__ = [
     "RewardMachineEnv", "RewardMachineVectorEnv", "make_craft", "make_craft_vector", "make_office",
-    "make_office_vector", "make_water", "make_water_vector",
+    "make_office_vector", "make_point", "make_point_vector", "make_water", "make_water_vector",
 ]  # fmt: skip

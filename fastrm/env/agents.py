@@ -88,6 +88,14 @@ class Agents(ABC):
         reward, ends, cut = self.move(np.array([action], dtype=np.int64), random)
         return float(reward[0]), bool(ends[0]), bool(cut[0])
 
+    def force_space(self) -> spaces.Box:
+        """Return the space of the forces on one agent; raise ConfigError where no forces act."""
+        raise ConfigError(f"forces=True: is for a point mass, and {self.problem.source} is none; leave it out")
+
+    def push(self, forces: Any) -> Array:
+        """Return the numbers of the actions that forces are, one for every agent."""
+        raise NotImplementedError  # without a `force_space`
+
     def observe(self) -> Array:
         """Return what agents see, a row for each."""
         return self.state.copy()
@@ -131,9 +139,11 @@ def agents_of(problem: Problem, count: int | None, observation: str | None, epis
 class TabularAgents(Agents):
     """Agents on a map or a table, moved by a kernel; a single one in Python, where that is faster."""
 
-    def __init__(self, problem: TabularProblem, count: int | None, observation: str | None, limit: int | None) -> None:
+    def __init__(
+        self, problem: TabularProblem, count: int | None, observation: str | None, limit: int | None, numbers: int = 0
+    ) -> None:
         sizes = len(problem.tables.next_s), problem.tables.n_u + 1
-        super().__init__(problem, count, observation, limit, sizes)
+        super().__init__(problem, count, observation, limit, sizes, numbers)
         self.render_modes = () if layout_of(problem.terrain.world) is None else ("ansi", "rgb_array")
         self._steps, self._before, self._chosen = (np.zeros(self.count, dtype=np.int64) for _ in range(3))
 

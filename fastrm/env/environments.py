@@ -49,6 +49,7 @@ NAMED = "given by name or file, not with an object; leave it out"
 
 OFFICE: dict[str, Any] = {"grid": suite_file("office.map"), "machine": suite_file("office.rm")}
 WATER: dict[str, Any] = {"world": None, "machine": "a-b"}
+POINT: dict[str, Any] = {"grid": "point 1a1b1c", "machine": "a-b-c"}
 
 
 def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
@@ -137,6 +138,8 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         Steps after which an episode is truncated: 1000, in Water world 600, where it is the most there can be.
     counterfactuals : bool
         Whether ``info["counterfactuals"]`` says what the same move would have meant in every machine state.
+    forces : bool
+        On a point mass, whether actions are forces, two numbers from -1 to 1, in place of the numbers of actions.
     render_mode : {"ansi", "rgb_array"}, optional
         How `render` shows the world.
     """
@@ -150,18 +153,21 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         observation: str | None = None,
         episode_limit: int | None = None,
         counterfactuals: bool = False,
+        forces: bool = False,
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
         check_truth("counterfactuals", counterfactuals)
+        check_truth("forces", forces)
         self.problem = build_problem(problem, settings)
         self._agents, self._over = agents_of(self.problem, None, observation, episode_limit), True
         if render_mode is not None:
             self._check_render_mode(render_mode)
         self.metadata = {**self.metadata, "render_modes": list(self._agents.render_modes)}  # type: ignore[misc]
         self.episode_limit, self.counterfactuals, self.render_mode = self._agents.limit, counterfactuals, render_mode
-        self.observation_space = self._agents.space
-        self.action_space = cast("spaces.Space[int]", spaces.Discrete(self.problem.n_actions))
+        self.observation_space, self.forces = self._agents.space, forces
+        space = self._agents.force_space() if forces else spaces.Discrete(self.problem.n_actions)
+        self.action_space = cast("spaces.Space[int]", space)
 
     def _check_render_mode(self, mode: object) -> None:
         if not isinstance(mode, str) or mode not in self.metadata["render_modes"]:
@@ -184,7 +190,9 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
 
     def step(self, action: int) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Move; read what holds then; let the machine pay and change its state."""
-        if not self.action_space.contains(action):
+        if self.forces:
+            action = int(self._agents.push([action])[0])
+        elif not self.action_space.contains(action):
             numbered = ", ".join(f"{k} ({name})" for k, name in enumerate(self.problem.actions))
             raise ConfigError(f"action {shown(action)}: must be a number of {numbered}")
         if self._over:
@@ -245,15 +253,17 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         *,
         observation: str | None = None,
         episode_limit: int | None = None,
+        forces: bool = False,
         **settings: Any,
     ) -> None:
         check_whole("num_envs", num_envs, 1, 10**7)
+        check_truth("forces", forces)
         self.problem = build_problem(problem, settings)
         self._agents = agents_of(self.problem, num_envs, observation, episode_limit)
         self._agents.labels()  # refuses a world with more labels than bits
         self.num_envs, self.episode_limit, self.render_mode = num_envs, self._agents.limit, None
-        self.single_observation_space = self._agents.space
-        self.single_action_space = spaces.Discrete(self.problem.n_actions)
+        self.single_observation_space, self.forces = self._agents.space, forces
+        self.single_action_space = self._agents.force_space() if forces else spaces.Discrete(self.problem.n_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
@@ -277,6 +287,7 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Move every agent."""
+        actions = self._agents.push(actions) if self.forces else actions
         given, n = np.asarray(actions), self.problem.n_actions
         fits = given.shape == (self.num_envs,) and given.dtype.kind in "iu"
         if not fits or given.min() < 0 or given.max() >= n:
@@ -323,9 +334,20 @@ def make_water_vector(**settings: Any) -> RewardMachineVectorEnv:
     return RewardMachineVectorEnv(**add_usual(settings, WATER))
 
 
-for _name, _maker in (("Craft", "make_craft"), ("Office", "make_office"), ("WaterWorld", "make_water")):
+def make_point(**settings: Any) -> RewardMachineEnv:
+    """Make the environment of ``fastrm/PointMass-v0``: discs in a box, forces that push a point to them in order."""
+    return RewardMachineEnv(**add_usual(settings, POINT) | {"forces": settings.get("forces", True)})
+
+
+def make_point_vector(**settings: Any) -> RewardMachineVectorEnv:
+    """Make many environments of ``fastrm/PointMass-v0``."""
+    return RewardMachineVectorEnv(**add_usual(settings, POINT) | {"forces": settings.get("forces", True)})
+
+
+_MAKERS = ("Craft", "craft"), ("Office", "office"), ("WaterWorld", "water"), ("PointMass", "point")
+for _name, _maker in _MAKERS:
     if f"fastrm/{_name}-v0" not in gymnasium.registry:
         gymnasium.register(
-            f"fastrm/{_name}-v0", entry_point=f"fastrm.env:{_maker}", vector_entry_point=f"fastrm.env:{_maker}_vector",
-            disable_env_checker=True,
+            f"fastrm/{_name}-v0", entry_point=f"fastrm.env:make_{_maker}", disable_env_checker=True,
+            vector_entry_point=f"fastrm.env:make_{_maker}_vector",
         )  # fmt: skip
