@@ -15,6 +15,7 @@ from fastrm.problems.cells import (
 )
 from fastrm.problems.events import TableEvaluator, check_features, find_events, leaves_read
 from fastrm.problems.labels import NOTHING, Label, LabelledWorld, Output, by_labels
+from fastrm.problems.monitor import MachineMonitor, MachineMove, Monitors, Sweep, counterfactuals_of, names_in
 from fastrm.problems.point import PointEpisode, PointProblem, PointTerrain
 from fastrm.problems.problem import Episode, Problem, compile, unsupported
 from fastrm.problems.tabular import (
@@ -37,10 +38,11 @@ from fastrm.problems.water import WaterEpisode, WaterProblem, WaterWalk, colours
 
 __all__ = [
     "ANYWHERE", "METRICS", "MOST_PLANNED", "MOST_TOURED", "NOTHING", "AgendaProblem", "CellProblem", "Episode", "Label",
-    "LabelledWorld", "Metric", "Moment", "Output", "Per", "PointEpisode", "PointProblem", "PointTerrain", "Problem",
-    "Start", "Step", "TableEvaluator", "TabularEpisode", "TabularProblem", "Terrain", "Tour", "WaterEpisode",
-    "WaterProblem", "WaterWalk", "by_labels", "check_features", "check_tabular", "colours_of", "compile",
-    "direct_actions", "distances", "every_action", "find_actions", "find_events", "find_tour", "leaves_read",
-    "list_states", "mean_length", "new_scratch", "objects_of_columns", "pairs_within_reach", "retrace", "slide",
-    "stages_at", "survey", "tabulate_columns", "unsupported",
+    "LabelledWorld", "MachineMonitor", "MachineMove", "Metric", "Moment", "Monitors", "Output", "Per", "PointEpisode",
+    "PointProblem", "PointTerrain", "Problem", "Start", "Step", "Sweep", "TableEvaluator", "TabularEpisode",
+    "TabularProblem", "Terrain", "Tour", "WaterEpisode", "WaterProblem", "WaterWalk", "by_labels", "check_features",
+    "check_tabular", "colours_of", "compile", "counterfactuals_of", "direct_actions", "distances", "every_action",
+    "find_actions", "find_events", "find_tour", "leaves_read", "list_states", "mean_length", "names_in", "new_scratch",
+    "objects_of_columns", "pairs_within_reach", "retrace", "slide", "stages_at", "survey", "tabulate_columns",
+    "unsupported",
 ]  # fmt: skip
