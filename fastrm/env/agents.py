@@ -1,7 +1,8 @@
 """What environments ask of a kind of problem: agents that move together, of which a single environment has one.
 
 Each kind of problem has a row in one table; a kind without a row is refused in one line. Agents on maps and tables see
-the number of their cell and that of the machine state.
+the number of their cell and that of the machine state. With ``observation="numbers"`` they see row and column, and for
+every label the distance to the nearest cell where it holds, each from -1 to 1, and then the machine state as below.
 
 In Water world an agent sees with ``observation="numbers"`` 4 + 4 n numbers for n balls, 52 in the reference's worlds:
 its position (divided by the side of the box) and velocity (divided by 90), then the offset of every ball and its
@@ -23,9 +24,10 @@ from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_whole
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, MissingExtra, shown
+from fastrm.kernels.contracts import LIVE
 from fastrm.kernels.worlds import environments, water
 from fastrm.plots import paint, show, show_water
-from fastrm.problems import Problem, TabularProblem, WaterProblem, colours_of, slide, unsupported
+from fastrm.problems import Problem, TabularProblem, Terrain, WaterProblem, colours_of, slide, unsupported
 from fastrm.worlds import FASTEST, WATER_LIMIT, layout_of
 
 try:
@@ -108,9 +110,24 @@ class Agents(ABC):
     def info(self) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Return the names of what holds after the last move, and where the agent is."""
 
-    def rewards(self) -> Array:
-        """Return what the last move pays in every machine state."""
-        return np.array(self.problem.tables.reward[self.event[0], : self.problem.tables.n_u])
+    def keep_rewards(self) -> None:
+        """Keep what moves pay in every machine state from now on, for `counterfactuals`, unless tables tell it."""
+        return
+
+    def rewards(self, rows: Array) -> Array:
+        """Return what the last move of some agents paid in every machine state."""
+        paid: Array = self.problem.tables.reward[self.event[rows], : self.problem.tables.n_u]
+        return paid
+
+    def counterfactuals(self) -> dict[str, Array]:
+        """Return what the last moves mean in every machine state; one that began an episode keeps every state."""
+        tables, rows = self.problem.tables, np.flatnonzero(self.event >= 0)
+        event, n_u = self.event[rows], tables.n_u
+        state = np.arange(n_u)[None].repeat(self.count, axis=0)
+        next_state, reward, terminated = state.copy(), np.zeros(state.shape), np.zeros(state.shape, dtype=np.bool_)
+        next_state[rows], reward[rows] = tables.delta[event, :n_u], self.rewards(rows)
+        terminated[rows] = tables.outcome[event, :n_u] != LIVE
+        return {"state": state, "next_state": next_state, "reward": reward, "terminated": terminated}
 
     @abstractmethod
     def render(self, mode: str) -> Any:
@@ -139,10 +156,17 @@ def agents_of(problem: Problem, count: int | None, observation: str | None, epis
 class TabularAgents(Agents):
     """Agents on a map or a table, moved by a kernel; a single one in Python, where that is faster."""
 
+    observations = ("states", "numbers")
+
     def __init__(
         self, problem: TabularProblem, count: int | None, observation: str | None, limit: int | None, numbers: int = 0
     ) -> None:
-        sizes = len(problem.tables.next_s), problem.tables.n_u + 1
+        """`numbers` is the length of an observation "numbers" of agents that see other things than those on maps."""
+        n_u = problem.tables.n_u
+        sizes, self._codes = (len(problem.tables.next_s), n_u + 1), np.eye(n_u + 1, n_u, dtype=np.float32)
+        if observation == "numbers" and not numbers:
+            self._numbers = _numbers_of_cells(problem.terrain)
+            numbers = self._numbers.shape[1] + n_u
         super().__init__(problem, count, observation, limit, sizes, numbers)
         self.render_modes = () if layout_of(problem.terrain.world) is None else ("ansi", "rgb_array")
         self._steps, self._before, self._chosen = (np.zeros(self.count, dtype=np.int64) for _ in range(3))
@@ -187,6 +211,12 @@ class TabularAgents(Agents):
         self.state[0] = taken.s, taken.u
         return taken.reward, not taken.is_live, bool(steps >= self.limit)
 
+    def observe(self) -> Array:
+        """Return what agents see, a row for each."""
+        if self.observation == "states":
+            return super().observe()
+        return np.hstack([self._numbers[self.state[:, 0]], self._codes[self.state[:, 1]]])
+
     def labels(self) -> Array:
         """Return the ASCII codes of the objects stood on, or in a `TableWorld` a bit for each label; 0 for none."""
         code_of = self._label_codes
@@ -218,6 +248,19 @@ class TabularAgents(Agents):
         return {"ansi": show, "rgb_array": paint}[mode](self.problem.grid, *self.info()[1]["cell"])
 
 
+def _numbers_of_cells(terrain: Terrain) -> Array:
+    """Return what can be seen in every cell, float32 [n_s, ...], each from -1 to 1.
+
+    These are row and column, or the number of the cell where there are none, then for every label the distance to the
+    nearest cell where it holds.
+    """
+    seen = [*terrain.cells.T, *(terrain.distance(name) for name in terrain.propositions if terrain.reachable(name))]
+    columns = np.array(seen, dtype=np.float64).T
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    numbers: Array = ((2 * columns - low - high) / np.maximum(high - low, 1)).astype(np.float32)
+    return numbers
+
+
 @add_row(agents_of, WaterProblem)
 class WaterAgents(Agents):
     """Agents in one world; a single one sees numbers by default, many see states."""
@@ -236,6 +279,7 @@ class WaterAgents(Agents):
         self._rest = [np.flatnonzero(axis[:, 1] == 0.0) for axis in (physics.x, physics.y)]
         self._starts = np.zeros((self.count if problem.is_anywhere else 0, 2), dtype=np.int64)
         self._label = np.zeros(self.count, dtype=np.int64)
+        self._paid = np.zeros((0, n_u))
         self._together = FASTEST + float(np.abs(physics.balls[..., 2:]).max())
 
     def begin(self, mask: Array, start: object, restart: bool, random: np.random.Generator) -> None:
@@ -263,7 +307,7 @@ class WaterAgents(Agents):
         self._draw_starts(begins, random)
         water.step(
             self.problem.physics, self.problem.tables, self._carried, self._starts, self.limit, actions,
-            self.next_first_u(begins), self._agents, self._scratch, *results, self.event, self._label,
+            self.next_first_u(begins), self._agents, self._scratch, *results, self.event, self._label, self._paid,
         )  # fmt: skip
         return results
 
@@ -284,9 +328,14 @@ class WaterAgents(Agents):
         """Return the colours touched, and the position of the agent."""
         return tuple(colours_of(int(self._label[0]))), {"position": self.problem.positions(self.state[:1])[0]}
 
-    def rewards(self) -> Array:
-        """Return what the last move pays in every machine state."""
-        return np.array(self.problem.paid(int(self.event[0]), self._scratch))
+    def keep_rewards(self) -> None:
+        """Keep what moves pay in every machine state from now on, for `counterfactuals`."""
+        self._paid = np.zeros((self.count, self.problem.tables.n_u))
+
+    def rewards(self, rows: Array) -> Array:
+        """Return what the last move of some agents paid in every machine state."""
+        paid: Array = self._paid[rows]
+        return paid
 
     def render(self, mode: str) -> Any:
         """Return the box with the agent and the balls as text."""

@@ -36,7 +36,7 @@ from fastrm.checks import check_known, check_truth, check_whole, refuse_given
 from fastrm.env.agents import agents_of
 from fastrm.errors import ConfigError, shown
 from fastrm.experiments import suite_file
-from fastrm.kernels.contracts import LIVE, SUCCESS
+from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, compile
 from fastrm.worlds import WaterWorld, check_water, find_grid, split_world
@@ -133,7 +133,8 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         A compiled problem, of a map, a table or a water world; otherwise `build_problem` makes one of the other
         arguments.
     observation : {"states", "numbers"}, optional
-        What the agent sees: whole numbers, or in Water world, where it is the default, numbers from -1 to 1.
+        What the agent sees: whole numbers, or numbers from -1 to 1 and a one-hot of the machine state, which networks
+        can learn from. They are the default in Water world.
     episode_limit : int, optional
         Steps after which an episode is truncated: 1000, in Water world 600, where it is the most there can be.
     counterfactuals : bool
@@ -161,6 +162,8 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         check_truth("forces", forces)
         self.problem = build_problem(problem, settings)
         self._agents, self._over = agents_of(self.problem, None, observation, episode_limit), True
+        if counterfactuals:
+            self._agents.keep_rewards()
         if render_mode is not None:
             self._check_render_mode(render_mode)
         self.metadata = {**self.metadata, "render_modes": list(self._agents.render_modes)}  # type: ignore[misc]
@@ -202,13 +205,18 @@ class RewardMachineEnv(gymnasium.Env[Array, int]):
         self._over, tables, event = terminated or truncated, agents.problem.tables, agents.event[0]
         info = self._info(success=bool(tables.outcome[event, u] == SUCCESS))
         if self.counterfactuals:
-            info["counterfactuals"] = {
-                "state": np.arange(tables.n_u),
-                "next_state": tables.delta[event, : tables.n_u].astype(np.int64),
-                "reward": agents.rewards(),
-                "terminated": tables.outcome[event, : tables.n_u] != LIVE,
-            }
+            info["counterfactuals"] = {name: column[0] for name, column in agents.counterfactuals().items()}
         return agents.observe()[0], reward, terminated, truncated, info
+
+    @property
+    def machines(self) -> tuple[RewardMachine, ...]:
+        """The machines that episodes play."""
+        return self.problem.machines
+
+    @property
+    def machine_state(self) -> int:
+        """The number of the machine state, the number of states after an end."""
+        return int(self._agents.state[0, -1])
 
     def _info(self, success: bool) -> dict[str, Any]:
         agents, states = self._agents, self.problem.states
@@ -238,10 +246,10 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
     An environment whose episode ended begins another on the next step, which ignores its action. ``info`` holds arrays:
     the machine state (``rm_state``) and what holds after the move (``labels``). On a map that is the ASCII code of the
     object stood on, 0 for none. In a `TableWorld` it has a bit for each label, in alphabetical order, and in Water
-    world a bit for each colour.
+    world a bit for each colour. If asked for, ``counterfactuals`` have a row for each environment; those that
+    ``_counterfactuals`` does not mark only began an episode.
 
-    Parameters are those of `RewardMachineEnv`, except `counterfactuals` and `render_mode`; the default of `observation`
-    is "states".
+    Parameters are those of `RewardMachineEnv`, except `render_mode`; the default of `observation` is "states".
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -254,12 +262,17 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         observation: str | None = None,
         episode_limit: int | None = None,
         forces: bool = False,
+        counterfactuals: bool = False,
         **settings: Any,
     ) -> None:
         check_whole("num_envs", num_envs, 1, 10**7)
         check_truth("forces", forces)
+        check_truth("counterfactuals", counterfactuals)
         self.problem = build_problem(problem, settings)
         self._agents = agents_of(self.problem, num_envs, observation, episode_limit)
+        self.counterfactuals = counterfactuals
+        if counterfactuals:
+            self._agents.keep_rewards()
         self._agents.labels()  # refuses a world with more labels than bits
         self.num_envs, self.episode_limit, self.render_mode = num_envs, self._agents.limit, None
         self.single_observation_space, self.forces = self._agents.space, forces
@@ -293,7 +306,10 @@ class RewardMachineVectorEnv(VectorEnv[Array, Array, Array]):
         if not fits or given.min() < 0 or given.max() >= n:
             raise ConfigError(f"actions: must be {self.num_envs} whole numbers from 0 to {n - 1}")
         results = self._agents.move(given.astype(np.int64, copy=False), self.np_random)
-        return self._agents.observe(), *results, self._infos()
+        info = self._infos()
+        if self.counterfactuals:
+            info["counterfactuals"], info["_counterfactuals"] = self._agents.counterfactuals(), self._agents.event >= 0
+        return self._agents.observe(), *results, info
 
     def _infos(self) -> dict[str, Any]:
         return {"rm_state": self._agents.state[:, -1].copy(), "labels": self._agents.labels()}

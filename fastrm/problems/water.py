@@ -379,10 +379,6 @@ class WaterProblem(Problem):
         reward = float(water.pay(tables, NO_LABEL, u, self.scratch()))
         return Entry(int(tables.delta[NO_LABEL, u]), reward, int(tables.outcome[NO_LABEL, u]))
 
-    def paid(self, event: int, scratch: Scratch) -> Array:
-        """Return what a move of an event pays in every machine state; `scratch` holds its features."""
-        return np.array([water.pay(self.tables, event, u, scratch) for u in range(self.tables.n_u)])
-
     def scratch(self) -> Scratch:
         """Return room for kernels to work in."""
         return new_scratch(self.tables)

@@ -264,10 +264,11 @@ def begin(physics, carried, starts, agents, mask, first_u):
 
 @jit
 def step(physics, machines, carried, starts, limit, actions, first_u, agents, scratch, reward, terminated, truncated,
-         event, label):  # fmt: skip
+         event, label, every):  # fmt: skip
     """Move every environment; one whose episode is over begins another instead, whatever its action.
 
-    `reward`, `terminated`, `truncated`, `event` (-1 at a beginning) and `label`, a bit per colour, are overwritten.
+    `reward`, `terminated`, `truncated`, `event` (-1 at a beginning) and `label`, a bit per colour, are overwritten, and
+    `every` float64 [n or 0, n_u] with what the move pays in every machine state, kept at a beginning.
     """
     reads, state = machines.feature.shape[0] > 0, agents.state
     for i in range(actions.size):
@@ -286,6 +287,9 @@ def step(physics, machines, carried, starts, limit, actions, first_u, agents, sc
             measure(physics, machines, t + 1, x, y, scratch.after)
         e = event_of(machines, shown, scratch)
         reward[i], event[i], label[i] = paid(machines, e, u, scratch), e, shown
+        if every.shape[0] > 0:
+            for v in range(every.shape[1]):
+                every[i, v] = paid(machines, e, v, scratch)
         terminated[i] = machines.outcome[e, u] != LIVE
         truncated[i] = t + 1 >= limit
         state[i, 0], state[i, 1], state[i, 2], state[i, 3] = x, y, t + 1, machines.delta[e, u]

@@ -116,6 +116,46 @@ def test_counterfactuals_say_what_a_move_means_in_every_state():
     assert seen["terminated"].tolist() == [False, True] and seen["reward"].tolist() == [0.0, 1000.0]
 
 
+def test_numbers_are_row_column_and_distances_from_minus_1_to_1_and_the_machine_state():
+    grid = GridMap.parse("XXXXX\nXA bX\nX  aX\nXXXXX")
+    env = RewardMachineEnv(grid=grid, machine="a-b", observation="numbers")
+    many = RewardMachineVectorEnv(2, grid=grid, machine="a-b", observation="numbers")
+    assert env.reset(seed=0)[0].tolist() == pytest.approx([-1, -1, 1, 1 / 3, 1, 0])
+    assert np.array_equal(many.reset(seed=0)[0], [env.reset()[0]] * 2)
+    for action, seen in (
+        (1, [-1, 0, 1 / 3, -1 / 3, 1, 0]),
+        (2, [1, 0, -1 / 3, 1 / 3, 1, 0]),
+        (1, [1, 1, -1, -1 / 3, 0, 1]),
+    ):
+        assert np.allclose(env.step(action)[0], seen) and np.allclose(many.step(np.full(2, action))[0], [seen] * 2)
+    env.step(0)
+    assert env.in_state(np.zeros(6, np.float32), 0).tolist() == [0, 0, 0, 0, 1, 0]
+    table = TableWorld([[1, 0], [0, 1]], labels={1: ["x1y"]}, start=0)
+    machine = RewardMachine.parse("start u\nsuccess e\nu -> e when x1y reward 1\nu -> u otherwise")
+    env = RewardMachineEnv(grid=table, machine=machine, observation="numbers")
+    check_env(env, skip_render_check=True)
+    assert env.reset()[0].tolist() == [-1, 1, 1] and env.step(0)[0].tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize("kind", ["boolean", "numeric", "local-potential"])
+def test_counterfactuals_of_many_environments_are_those_of_single_ones(kind):
+    tasks = [RewardMachine.sequence(task, kind=kind) for task in ("a-b", "b")]
+    problem = compile(GridMap.generate("2a2b", size=7, seed=1), tasks)
+    one = SyncVectorEnv([lambda: RewardMachineEnv(problem, episode_limit=20, counterfactuals=True)] * 4)
+    ours, random = RewardMachineVectorEnv(4, problem, episode_limit=20, counterfactuals=True), np.random.default_rng(2)
+    one.reset(seed=0), ours.reset(seed=0)
+    begun = 0
+    for _ in range(100):
+        actions = random.integers(0, 4, 4)
+        theirs, mine = one.step(actions)[4], ours.step(actions)[4]
+        made = theirs.get("_counterfactuals", np.zeros(4, dtype=bool))
+        begun += int((~made).sum())
+        assert np.array_equal(mine["_counterfactuals"], made)
+        for name, column in mine["counterfactuals"].items():
+            assert made.sum() == 0 or np.array_equal(column[made], theirs["counterfactuals"][name][made])
+    assert begun > 10
+
+
 def test_an_observation_in_another_machine_state_has_its_number():
     env = RewardMachineEnv(**SMALL)
     seen, _ = env.reset(seed=0)
@@ -193,7 +233,7 @@ def test_vector_environments_are_made_by_name():
             "size: a compiled problem has its own; leave it out",
         ),
         (lambda: RewardMachineEnv(machine=5), "machine=5: must be"),
-        (lambda: RewardMachineEnv(**SMALL, observation="numbers"), "observation='numbers': must be one of states"),
+        (lambda: RewardMachineEnv(**SMALL, observation="pixels"), "observation='pixels': must be one of states"),
         (lambda: RewardMachineVectorEnv(2, **SMALL, observation=""), "observation='': must be one of states"),
         (lambda: RewardMachineEnv(**SMALL, world_seed=3), "world_seed goes without a grid; leave one of them out"),
         (lambda: RewardMachineVectorEnv(2, **SMALL).reset(options={"reset_mask": [True]}), "reset_mask: must be 2"),

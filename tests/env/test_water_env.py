@@ -101,17 +101,20 @@ def test_an_episode_is_that_of_the_problem(profile):
 @pytest.mark.parametrize("profile", ["clean", "icarte2022"])
 def test_many_environments_move_as_single_ones_do(profile):
     problem, draw = problem_of(ORDERLY, READING, profile=profile), np.random.default_rng(0)
-    many = RewardMachineVectorEnv(5, problem, observation="numbers", episode_limit=30)
-    singles = [RewardMachineEnv(problem, episode_limit=30) for _ in range(5)]
+    many = RewardMachineVectorEnv(5, problem, observation="numbers", episode_limit=30, counterfactuals=True)
+    singles = [RewardMachineEnv(problem, episode_limit=30, counterfactuals=True) for _ in range(5)]
     seen, _ = many.reset(seed=3)
     assert np.array_equal(seen, [env.reset(seed=3)[0] for env in singles])
     over = np.zeros(5, dtype=bool)
     for _ in range(120):
         actions = draw.integers(0, 5, 5)
-        seen, reward, ends, cut, _ = many.step(actions)
+        seen, reward, ends, cut, info = many.step(actions)
+        assert (info["_counterfactuals"] == ~over).all()
         for i, env in enumerate(singles):
-            expected = (env.reset()[0], 0.0, False, False) if over[i] else env.step(int(actions[i]))[:4]
-            assert np.array_equal(seen[i], expected[0]) and (reward[i], ends[i], cut[i]) == expected[1:]
+            expected = (env.reset()[0], 0.0, False, False, {}) if over[i] else env.step(int(actions[i]))
+            assert np.array_equal(seen[i], expected[0]) and (reward[i], ends[i], cut[i]) == expected[1:4]
+            for name, column in expected[4].get("counterfactuals", {}).items():
+                assert np.array_equal(info["counterfactuals"][name][i], column)
         over = ends | cut
 
 
