@@ -26,11 +26,13 @@ HALL = {
 """Modules that every room may use; they import only each other."""
 DOORS = {"__main__", "custom"}
 """Modules for people alone: the program, and names from all rooms, imported when they are used."""
-OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry"}
-"""What may be imported from inside a room: kernels are files of functions, the registry must not import Numba."""
+OPEN = {"fastrm.kernels", "fastrm.machines.language", "fastrm.learners.registry", "fastrm.env.sb3"}
+"""What may be imported from inside a room: kernels are files of functions, the registry must not import Numba, and
+`fastrm.env` must not import torch."""
 DELEGATES = {
     ("results/dataset.py", "plan"),
     ("results/dataset.py", "replay"),
+    ("results/dataset.py", "write_runs"),
     ("worlds/grid.py", "_repr_svg_"),
     ("worlds/grid.py", "plot"),
     ("machines/machine.py", "_repr_svg_"),
@@ -75,6 +77,8 @@ KEPT = {
     "multiprocessing": ("experiments/executors.py",),
     "distributed": ("experiments/executors.py",),
     "gymnasium": ("env/", "bench/speed/"),
+    "stable_baselines3": ("env/sb3.py",),
+    "torch": (),
     "xarray": ("results/dataset.py",),
     "pandas": ("results/dataset.py",),
     "numba": (),

@@ -5,9 +5,10 @@ Importing this room makes ``fastrm/Craft-v0``, ``fastrm/Office-v0``, ``fastrm/Wa
 """
 
 from fastrm.env import (
-    agents as _agents,  # noqa: F401  (first, as it says so where Gymnasium is missing)
+    agents as _agents,  # noqa: F401  (first, as it says so where Gymnasium is missing)  # noqa: F401  (first, as it says so where Gymnasium is missing)
     point as _point,  # noqa: F401  (enters a row)
 )
+from fastrm.env.buffers import CounterfactualBuffer, Samples
 from fastrm.env.environments import (
     RewardMachineEnv,
     RewardMachineVectorEnv,
@@ -20,8 +21,19 @@ from fastrm.env.environments import (
     make_water,
     make_water_vector,
 )
+from fastrm.env.wrapping import (
+    MachineVectorWrapper,
+    MachineWrapper,
+    ShapedRewards,
+    machine_monitor,
+    shape_rewards,
+    wrap,
+    wrap_vector,
+)
 
 __all__ = [
-    "RewardMachineEnv", "RewardMachineVectorEnv", "make_craft", "make_craft_vector", "make_office",
-    "make_office_vector", "make_point", "make_point_vector", "make_water", "make_water_vector",
+    "CounterfactualBuffer", "MachineVectorWrapper", "MachineWrapper", "RewardMachineEnv", "RewardMachineVectorEnv",
+    "Samples", "ShapedRewards", "machine_monitor", "make_craft", "make_craft_vector", "make_office",
+    "make_office_vector", "make_point", "make_point_vector", "make_water", "make_water_vector", "shape_rewards", "wrap",
+    "wrap_vector",
 ]  # fmt: skip
