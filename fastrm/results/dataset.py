@@ -358,6 +358,13 @@ def _read_plan(results: Results, path: Path) -> Plan:
         raise StoreError(f"{path}: its attribute 'plan' cannot be read: {problem}") from None
 
 
+def write_runs(path: str | Path, runs: Sequence[Mapping[str, Any]], **settings: Any) -> Results:
+    """Write runs that were made elsewhere to a result file, and load it: `fastrm.experiments.write_runs`."""
+    from fastrm.experiments import write_runs
+
+    return write_runs(path, runs, **settings)
+
+
 Rows = Sequence[Mapping[str, Any]]
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}

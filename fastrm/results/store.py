@@ -470,6 +470,15 @@ def read_aside(runs: Runs, path: Path, source: Path | None = None) -> tuple[Lazy
     return LazyColumns(partial(reopen, path, stamp), columns), attributes
 
 
+def write_frame(path: Path, runs: Runs, frame: Frame) -> None:
+    """Write a result file of one frame, replacing a file that is there."""
+    _check_place(path)
+    try:
+        Disk().publish(path, pack(runs, [frame], file_attributes(runs, now())))
+    except OSError as problem:
+        raise write_error(path, problem) from None
+
+
 def _read_part(runs: Runs, path: Path, source: Path | None = None) -> tuple[LazyColumns, dict[str, Any]]:
     """Read a file that holds runs of an experiment; raise AnotherExperiment, naming `source`, if they are another's."""
     columns, attributes = unpack(read_file(path), str(path))
