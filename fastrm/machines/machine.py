@@ -312,6 +312,30 @@ class RewardMachine(Draft):
         """What is left of the agenda in every state, as a bit mask of its stages; empty where it has none."""
         return {} if self.large else terms.stages_left(self)
 
+    def in_kind(self, kind: KindName, **payment: Unpack[PaymentSettings]) -> RewardMachine:
+        """Return the machine that asks for the same and pays in another kind; for `payment` see `sequence`.
+
+        Raises
+        ------
+        MachineError
+            When the kind is not for its task, or when it changes its state by more than the label of a move.
+
+        Examples
+        --------
+        >>> fast = RewardMachine.sequence("a-b", kind="numeric", terminal_reward=7.0)
+        >>> fast.in_kind("boolean") == RewardMachine.sequence("a-b")
+        True
+        """
+        self.refuse_large("another kind of reward")
+        automaton = terms.find_task(self)
+        if automaton is None:
+            raise MachineError(
+                f"{self.source}: distances, or several labels at once, change its state; kinds of reward are for tasks "
+                "whose every step is one label"
+            )
+        name, _, last = self.name.rpartition(" ")
+        return type(self).from_automaton(automaton, name if last in reward_kinds.KINDS else self.name, kind, payment)
+
     @property
     def pays_at_the_end(self) -> bool:
         """Whether it pays 1 for completing the task and nothing else, as Boolean machines do."""

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from graphlib import CycleError
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypedDict
 
@@ -278,7 +279,15 @@ def find_kind(name: KindName) -> Kind:
 def build(automaton: Automaton, payment: Payment, name: str, source: str) -> Draft:
     """Give every move of an automaton its reward."""
     row, sequence = payment.row, automaton.sequence()
-    left = automaton.visits() if row.counts_visits or row.looks_ahead else dict.fromkeys(range(len(automaton.moves)), 1)
+    left = dict.fromkeys(range(len(automaton.moves)), 1)
+    if row.counts_visits or row.looks_ahead:
+        try:
+            left = automaton.visits()
+        except CycleError:
+            raise MachineError(
+                f"{source}: a state can come again, so the visits that are left cannot be counted, as the kind "
+                f"{row.name} does; use the kind boolean or potential"
+            ) from None
     if row.only_sequences and (sequence is None or any(x == y for x, y in pairwise(sequence))):
         raise MachineError(
             f"{source}: the kind {row.name} is for different targets in turn, such as a-b-a; rewards for other tasks "

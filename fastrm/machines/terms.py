@@ -32,7 +32,15 @@ from dataclasses import dataclass
 from fastrm.errors import MachineError
 from fastrm.machines.automaton import DONE, FAILED, Automaton, TooManyStates, explore, minimise
 from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft
-from fastrm.machines.language.expressions import Chain, Otherwise, Proposition
+from fastrm.machines.language.expressions import (
+    Chain,
+    Expression,
+    Feature,
+    Otherwise,
+    Proposition,
+    evaluate,
+    leaves,
+)
 from fastrm.machines.language.tokens import Tokens
 from fastrm.machines.reward_kinds import KINDS
 from fastrm.worlds import OBJECT_IN_WORDS, is_label, is_object, split_object
@@ -320,6 +328,33 @@ MOST_PAIRS = 1 << 14
 """Pairs of a machine state and an agenda that are followed."""
 Ways = dict[str, dict[str, str]]
 """Where every object leads from every state; an empty name means success."""
+
+
+def find_task(draft: Draft) -> Automaton | None:
+    """Return the smallest automaton that ends as a machine does; None if more than the label of a move decides.
+
+    >>> find_task(Draft(start="u", states=("u",), edges=(), success=("done",))) is None
+    True
+    """
+    stay = {e.source: e.source for e in draft.edges} | {
+        e.source: e.target for e in draft.edges if isinstance(e.guard, Otherwise)
+    }
+    deciding: dict[str, list[tuple[Expression, str]]] = {state: [] for state in draft.states}
+    for edge in draft.edges:
+        if isinstance(edge.guard, Otherwise) or edge.target == edge.source == stay[edge.source]:
+            continue  # whatever opens a loop, without it nothing else happens
+        if any(isinstance(leaf, Feature) for leaf in leaves(edge.guard)):
+            return None
+        deciding[edge.source].append((edge.guard, edge.target))
+    found = [(target in draft.failure, guard) for edges in deciding.values() for guard, target in edges]
+    names = dict.fromkeys(leaf.name for _, guard in sorted(found, key=lambda one: one[0]) for leaf in leaves(guard))
+
+    def step(state: str, label: str) -> str | int:
+        held: dict[Proposition | Feature, bool] = {Proposition(name): name == label for name in names}
+        there = next((target for guard, target in deciding[state] if evaluate(guard, held)), stay.get(state, state))
+        return DONE if there in draft.success else FAILED if there in draft.failure else there
+
+    return minimise(tuple(names), explore(draft.start, tuple(names), step, MAX_STATES))
 
 
 def find_agenda(draft: Draft) -> Agenda | None:

@@ -385,3 +385,10 @@ def test_a_large_agenda_of_names_is_written_and_read_back():
     assert again.large == large.large and again.large.targets == tuple(names)
     few = RewardMachine.parse("start u\nsuccess done\nu -> done agenda coffee desk reward 1\n")
     assert few.agenda.targets == ("coffee", "desk") and RewardMachine.parse(few.write()).agenda == few.agenda
+
+
+@pytest.mark.parametrize("text", ["a", "a-b-a", "{a,b}-c", "a|b-c", "2*a", "a-b !n"])
+def test_a_machine_says_what_it_asks_for_so_it_can_be_had_in_every_kind(text):
+    for kind in ("boolean", "numeric-boolean", "numeric", "potential", "local-potential", "distance-to-go"):
+        for other in KINDS if text in ("a", "a-b-a") else (k for k in KINDS if k != "offset"):
+            assert task(text, kind=kind).in_kind(other) == task(text, kind=other)
