@@ -82,6 +82,7 @@ COMMANDS = {
     "check": Command(_LOOK, "decide exactly whether optimal policies take shortest paths", {
         "check 1a1b1c a-b-c --kind numeric --seed 8": "a generated map and a task",
         "check my.map my.rm --gamma 0.99": "a map and a machine from files",
+        "check 2a1b a-b --advise": "which kinds of reward are safe, and a machine to begin with",
         "check my.map my.rm --fail || echo misleading": "for scripts",
     }, "Only --learn trains. With --fail, any verdict but 'shortest' gives code 1."),
     "explain": Command(_LOOK, "show a map, a machine and what is learned on a web page", {

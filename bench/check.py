@@ -39,6 +39,7 @@ MARK_COLOURS = ("green", "bold red", "bold yellow")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_problem(parser, "train, and tell what was learned beside the optimum")
+    parser.add_argument("--advise", action="store_true", help="say which kinds of reward are safe, and recommend one")
     parser.add_argument("--fail", action="store_true", help="exit with code 1 unless the verdict is 'shortest'")
     add_json(parser)
 
@@ -52,8 +53,27 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always")
         problem = compile_problem(arguments)
         _log.info("compiled %r", problem)
+        if arguments.advise:
+            return print_advice(problem, arguments)
         run = train_learner(problem, arguments) if arguments.learn else None
         return report(problem, run, arguments, caught)
+
+
+def print_advice(problem: Problem, arguments: argparse.Namespace) -> int:
+    """Print which kinds of reward are safe for the task on the map, and a machine to begin with."""
+    from fastrm.exact import advise
+
+    for name in ("fail", "learn"):
+        if getattr(arguments, name):
+            raise ConfigError(f"--{name}: is about one machine, and --advise about all kinds; leave out one of the two")
+    advice = advise(problem, gamma=arguments.gamma)
+    if arguments.json:
+        rows = [vars(row) | {"machine": row.machine and row.machine.write()} for row in advice.kinds]
+        print_json(vars(advice) | {"kinds": rows, "recommended": advice.recommended.name})
+    else:
+        for line in str(advice).splitlines():
+            new_console().print(printable(line), markup=False, highlight=False, soft_wrap=True)
+    return 0
 
 
 @by_kind

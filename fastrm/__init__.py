@@ -25,10 +25,13 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
         StoreError as StoreError,
     )
     from fastrm.exact import (
+        Advice as Advice,
         Check as Check,
         Finding as Finding,
         Guarantee as Guarantee,
+        KindAdvice as KindAdvice,
         Solution as Solution,
+        advise as advise,
         check as check,
         guarantee as guarantee,
         lint as lint,

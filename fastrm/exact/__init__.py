@@ -1,5 +1,6 @@
 """Answers without learning: optima, scores, verdicts and thresholds, every bound proven. No randomness."""
 
+from fastrm.exact.advice import Advice, KindAdvice, advise
 from fastrm.exact.answers import (
     Check,
     Finding,
@@ -36,9 +37,9 @@ from fastrm.exact.verdicts import (
 from fastrm.exact.water import WaterGuarantee, WaterSolution, guarantee_water
 
 __all__ = [
-    "Check", "Finding", "Guarantee", "Phase", "ScoreUnit", "Solution", "TabularGuarantee", "TabularSolution",
-    "WaterGuarantee", "WaterSolution", "Witness", "as_float", "check", "check_gamma", "check_request",
-    "critical_reward", "follow_option", "guarantee", "guarantee_tables", "guarantee_water", "highest_action",
-    "lint", "optimal_arps", "refuse_slip", "reward_phases", "score_ceiling", "score_units", "solve",
+    "Advice", "Check", "Finding", "Guarantee", "KindAdvice", "Phase", "ScoreUnit", "Solution", "TabularGuarantee",
+    "TabularSolution", "WaterGuarantee", "WaterSolution", "Witness", "advise", "as_float", "check", "check_gamma",
+    "check_request", "critical_reward", "follow_option", "guarantee", "guarantee_tables", "guarantee_water",
+    "highest_action", "lint", "optimal_arps", "refuse_slip", "reward_phases", "score_ceiling", "score_units", "solve",
     "value_and_policy", "value_range",
 ]  # fmt: skip

@@ -523,7 +523,13 @@ def compile_tables(
     profile = profile if isinstance(profile, Profile) else Profile.named(profile)
     check_number("slip", slip, 0, 1)
     check_number("gamma", gamma, 0, 1)
-    terrain = survey(grid, metric, start, features, labels)
+    return compile_on(survey(grid, metric, start, features, labels), machines, profile, float(slip), float(gamma))
+
+
+def compile_on(
+    terrain: Terrain, machines: tuple[RewardMachine, ...], profile: Profile, slip: float = 0.0, gamma: float = 0.9
+) -> TabularProblem:
+    """Compile machines on a map or a table that is surveyed."""
     if slip and terrain.chance is not None:
         raise ConfigError(f"slip={slip:g}: {terrain.source} gives the probabilities of its moves; leave slip out")
     check_features(machines, terrain)
@@ -532,10 +538,10 @@ def compile_tables(
     to_go = _steps_to_go(terrain, machines, profile) if searched else []
     events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
     parts = [TableEvaluator(m, events, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
-    problem = assemble(terrain, machines, profile, events, parts).changed(slip=float(slip))
+    problem = assemble(terrain, machines, profile, events, parts).changed(slip=slip)
     if guided:
         phi = potentials(machines, terrain, to_go, problem.plain.shape[1])
-        problem = problem.changed(potential=phi, gamma=math.nan).at(float(gamma))
+        problem = problem.changed(potential=phi, gamma=math.nan).at(gamma)
     check_names(machines, terrain)
     return problem
 

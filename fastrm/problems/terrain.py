@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
@@ -112,6 +112,10 @@ class Terrain(ABC):
         """Return in how many cells a proposition can be made true."""
         holds = self.holds(name)
         return int(np.count_nonzero(holds)) if holds.ndim == 1 else int(np.unique(self.next_s[holds]).size)
+
+    def counts_steps(self, name: str) -> bool:
+        """Return whether distances to each place of a proposition are the fewest steps to it."""
+        return True
 
     def leg(self, name: str, other: str) -> Array:
         """Return the distance from the only place of one proposition to the only place of another, for every cell."""
@@ -321,6 +325,12 @@ class GridTerrain(Terrain):
     def places(self, name: str) -> int:
         """Return how many objects of a type there are, also out of reach, or in how many cells a label holds."""
         return len(self.objects(name))
+
+    def counts_steps(self, name: str) -> bool:
+        """Return whether no wall makes the way to an object of a type longer than its distance says."""
+        around = replace(self, metric="geodesic")
+        pairs = ((self.distance(name, only), around.distance(name, only)) for only in range(len(self.objects(name))))
+        return self.metric == "geodesic" or all(bool((near == steps).all()) for near, steps in pairs)
 
     def span(self) -> Array:
         """Return rows plus columns of the floor minus 2, or where distances go around walls the largest of them."""

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import fastrm
 from fastrm.bench.__main__ import main
 
 from sizes import FULL
@@ -35,6 +36,18 @@ def test_check_prints_json_for_programs(capsys):
     assert report["critical_scale"] == "inf"
 
 
+def test_check_advise_prints_the_advice_or_json(capsys):
+    words = ["check", "2a1b", "a-b", "--size", "15", "--seed", "5", "--advise"]
+    advice = fastrm.advise(fastrm.GridMap.generate("2a1b", size=15, seed=5), "a-b")
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"{advice}\n"
+    assert main([*words, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["recommended"] == advice.recommended.name == "local-potential"
+    assert report["kinds"][1]["critical_step_reward"] == advice.kinds[1].critical_step_reward
+    assert report["kinds"][0]["machine"] == advice.kinds[0].machine.write()
+
+
 def test_check_works_for_machines_of_the_reference(capsys, reference):
     arguments = [str(reference / "maps" / "map_1.txt"), str(reference / "machines" / "craft" / "t10.txt")]
     assert main(["check", *arguments, "--profile", "icarte2022"]) == 0
@@ -50,6 +63,8 @@ def test_check_works_for_machines_of_the_reference(capsys, reference):
         (["check", "1a1b", "a-b", "--gamma", "0"], "gamma=0"),
         (["check", "1a1b", "a-b", "--size", "1"], "size=1"),
         (["check", "1a1b", "a", "--kind", "numeric-boolean", "--gamma", "1"], "gamma=1: a loop"),
+        (["check", "1a1b", "a-b", "--advise", "--fail"], "--fail: is about one machine, and --advise about all kinds"),
+        (["check", "water", "a-b", "--advise"], "water world; this needs the cells of a map"),
         (["speed", "--out", "/nowhere/at/all.json"], "cannot be written: No such file"),
         (["speed", "--repeats", "0"], "--repeats must be at least 1"),
     ],
