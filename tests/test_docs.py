@@ -87,6 +87,7 @@ def test_links_pictures_and_anchors_lead_somewhere(page):
 def site(tmp_path_factory):
     """The site, built; and what its builder said."""
     pytest.importorskip("mkdocs")
+    pytest.importorskip("latex2mathml")
     folder = tmp_path_factory.mktemp("site")
     # without -q, which hides warnings from --strict too
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", ROOT / "mkdocs.yml", "-d", folder]
@@ -108,6 +109,15 @@ def test_the_site_fetches_nothing_from_the_net(site):
             r"<(?:script|img|link|iframe)\b[^>]*?(?:src|href)=\"?((?:https?:)?//[^\"\s>]+)", page.read_text()
         )
         assert not fetched, page
+
+
+def test_formulas_of_the_site_are_mathml(site):
+    """A dollar sign or a backslash that is left over is one that no formula was made of."""
+    page = (site[0] / "explanation" / "theory" / "index.html").read_text()
+    formulas = re.findall(r"<math.*?</math>", page, re.S)
+    assert len(formulas) > 100 and any('display="block"' in formula and "<mfrac>" in formula for formula in formulas)
+    prose_left = re.sub(r"<(code|pre|script|title|head)\b.*?</\1>", "", page, flags=re.S)
+    assert re.findall(r".{20}(?:\$|\\[a-z(\[]).{20}", prose_left) == []
 
 
 def test_the_reference_has_every_public_name(site):

@@ -6,10 +6,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee, task
-from fastrm.exact import critical_reward
+from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee, solve, task, train
+from fastrm.exact import critical_reward, value_range
 from fastrm.worlds import ACTIONS
 
 THEORY = (Path(__file__).parents[2] / "docs/explanation/theory.md").read_text(encoding="utf-8")
@@ -237,3 +238,113 @@ def test_potentials_and_the_distance_to_go_are_safe(gamma, misled_by_distance):
             nearest = task(text, kind="numeric", terminal_reward=0)
             unsafe += not guarantee(compile(grid, nearest), gamma).is_shortest
     assert unsafe == misled_by_distance
+
+
+def test_the_bound_for_the_nearest_object_holds_for_sequences_of_any_length_and_is_tight():
+    bound = (1 - 0.9**2) / 0.9
+    for text in ("a-b", "a-b-a-b", "b-a-b-a-b-a-b-a"):
+        for factor, is_shortest in ((1 - 1e-9, True), (1 + 1e-9, False)):
+            assert judge(["A.a..b"], step_by_step(text, step_reward=factor * bound)).is_shortest == is_shortest
+    assert judge(["aA.ab"], step_by_step("a-b", step_reward=0.0999999999)).verdict == "detour (+2 steps)"
+
+
+def test_without_an_order_the_bound_for_the_nearest_object_is_false_and_that_for_any_is_tight():
+    both = partial(task, "{a,b}", kind="numeric-boolean", terminal_reward=1)
+    assert misled(3, "Aab.", both(step_reward=0.211), 0.9) == (3, [])
+    assert "aA.b" in misled(4, "Aab.", both(step_reward=0.211), 0.9)[1]
+    assert judge(["aA.b"], both(step_reward=0.211)).witness.optimal_return == pytest.approx(2.11, abs=1e-12)
+    assert judge(["aA.b"], both(step_reward=0.211)).critical_step_reward == pytest.approx(0.1, rel=1e-12)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.9, 0.99])
+def test_minus_a_distance_is_safe_down_to_a_terminal_reward_of_minus_one_over_one_minus_gamma(gamma):
+    for factor, verdict in ((1 - 1e-9, "shortest"), (1 + 1e-9, "never finishes")):
+        for kind in ("numeric", "distance-to-go"):
+            machine = task("a", kind=kind, terminal_reward=-factor / (1 - gamma))
+            assert judge(["Aa"], machine, gamma).verdict == verdict
+    for seed in range(8):
+        grid = GridMap.generate("1a1b1c", size=9, seed=seed, walls=0.2)
+        for kind, settings in (("offset", {"offset": "legs"}), ("offset", {}), ("distance-to-go", {})):
+            problem = compile(grid, task("a-b-c-a", kind=kind, **settings), metric="geodesic")
+            assert guarantee(problem, gamma).critical_reward <= -1 / (1 - gamma) * (1 - 1e-9)
+
+
+OFFSET_BY_HAND = """
+start   u0
+success done
+u0 -> u1    when a     reward -span()
+u0 -> u0    otherwise  reward -(d(a) + span())
+u1 -> done  when b     reward 0
+u1 -> u1    otherwise  reward -d(b)
+"""
+
+
+def test_an_offset_is_not_enough_with_several_objects_and_these_are_the_smallest_maps():
+    machine = RewardMachine.parse(OFFSET_BY_HAND)
+    assert [misled(size, "Aab.", machine, 0.9) for size in (3, 4, 5)] == [(3, []), (48, []), (126, [])]
+    count, found = misled(6, "Aab.", machine, 0.9)
+    assert (count, found[2]) == (1092, "aA..ab") and all(max(map(map_text.count, "ab")) > 1 for map_text in found)
+
+
+def any_order_by_hand(letters):
+    """Return the machine that pays minus the distance to the nearest target, and span() for every other one left."""
+    lines = ["start u", "success done"]
+    for count in range(len(letters)):
+        for done in itertools.combinations(letters, count):
+            left = [letter for letter in letters if letter not in done]
+            offset = f"{len(left) - 1} * span()"
+            nearest = f"min({', '.join(f'd({x})' for x in left)})" if len(left) > 1 else f"d({left[0]})"
+            for x in left:
+                there = "u" + "".join(sorted((*done, x))) if len(left) > 1 else "done"
+                lines.append(f"u{''.join(done)} -> {there} when {x} reward -({offset})")
+            lines.append(f"u{''.join(done)} -> u{''.join(done)} otherwise reward -({nearest} + {offset})")
+    return RewardMachine.parse("\n".join([*lines, ""]))
+
+
+def test_an_offset_is_not_enough_without_an_order():
+    answer = judge(["aAbc"], any_order_by_hand("abc"))
+    assert (answer.verdict, answer.shortest) == ("detour (+1 step)", 4)
+    assert judge(["aAbc"], RewardMachine.sequence("a-b-c", kind="offset")).is_shortest
+
+
+def local_potential_by_hand(factor):
+    return RewardMachine.parse(
+        "start u\nsuccess done\nu -> done when a reward 1 + d_before(a)\n"
+        f"u -> u otherwise reward d_before(a) - {factor} * d(a)\n"
+    )
+
+
+def test_a_potential_must_be_paid_at_the_discount_of_the_learner_or_it_misleads_on_two_cells():
+    for size in (2, 3, 4):
+        assert misled(size, "Aa.", local_potential_by_hand(0.9), 0.9)[1] == []
+    answer = judge(["Aa"], local_potential_by_hand(0.7))
+    assert answer.verdict == "never finishes" and answer.witness.optimal_return == pytest.approx(3)
+    assert answer.witness.shortest_return == 2
+
+
+def test_a_theorem_bounds_the_critical_reward_of_distances_within_a_factor_linear_in_the_length():
+    for seed in range(10):
+        grid = GridMap.generate("2a2b2c", size=9, seed=seed, walls=0.2)
+        for text in ("a-b", "a-b-c", "{a,b}-c", "a|b-c"):
+            answer = guarantee(compile(grid, numeric("a-b") if text == "a-b" else task(text, kind="numeric")), 0.9)
+            length = answer.shortest
+            assert answer.critical_reward <= (length - 1) / (0.9 ** (length - 1) * (1 - 0.9) ** 2)
+
+
+@pytest.mark.parametrize(("share", "is_enough"), [(1.0, True), (0.5, False)])
+def test_values_that_begin_at_the_largest_true_value_never_fall_below_the_true_ones(share, is_enough):
+    grid = GridMap.generate("2a1b", size=9, seed=2)
+    for kind in ("numeric-boolean", "local-potential", "boolean"):
+        problem = compile(grid, task("a-b", kind=kind))
+        largest = value_range(problem, 0.9)[1]
+        run = train(problem, "crm", steps=20_000, seed=1, q_init=share * largest)
+        best, problem = solve(problem, 0.9), problem.at(0.9)
+        tables = problem.tables
+        after = tables.delta[tables.event]
+        paid = tables.reward[tables.event]
+        below = 0.0
+        for u in range(tables.n_u):
+            ends = tables.outcome[tables.event, u] != 0
+            later = np.where(ends, 0.0, best.value[tables.next_s, np.where(ends, 0, after[:, :, u])])
+            below = max(below, float((paid[:, :, u] + 0.9 * later - run.q[:, u, :]).max()))
+        assert (below <= 1e-9 * largest) == is_enough, (kind, below)

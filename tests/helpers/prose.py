@@ -20,7 +20,7 @@ def sentences(text: str) -> list[str]:
     >>> sentences("# Title\\n\\nOne `a b`. Two is here:\\n\\n- an item\\n- [a link](x.md)")
     ['One code.', 'Two is here:', 'an item', 'a link']
     """
-    plain = re.sub(r"`[^`]+`", "code", without_code(text))
+    plain = re.sub(r"`[^`]+`|\$\$.+?\$\$|\$\S(?:[^$]*\S)?\$", "code", without_code(text), flags=re.S)
     plain = re.sub(r"^:::.*(\n +.*)*", "", plain, flags=re.M)
     plain = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", plain)
     plain = _LINK.sub(r"\1", plain)
