@@ -11,7 +11,7 @@ proofs; distances count steps if no wall makes a way longer than they say):
 - T2: numeric with one target, offset, distance-to-go: R > -1 / (1 - gamma), or R >= 0 if the task can fail; the first
   two need distances that count steps.
 - T3: boolean and potentials, R > 0.
-- T4: numeric, R > C / (gamma^(L-1) (1 - gamma)), C being what the distances of a shortest path can cost at most.
+- T4: numeric, R > C / (gamma^(L-1) (1 - gamma)), C being what a shortest path costs before its last move.
 - T5: initial values that are at least the largest true value never lock QRM and CRM in.
 """
 
@@ -287,12 +287,12 @@ def _enough_for_distances(solution: TabularSolution) -> float:
     """Return C / (gamma^(L-1) (1 - gamma)) of T4, for a shortest path from every start; the largest."""
     problem, gamma = solution.problem, solution.gamma
     direct = highest_action(direct_actions(problem.tables, problem.steps_to_go))
-    first, found = solution.first_u, 0.0
+    found = 0.0
     for start in problem.tables.starts.tolist():
-        states = [u for _, u in follow(problem, direct, (start, first))[0]]
-        ends = [t for t in range(1, len(states)) if t == len(states) - 1 or states[t] != states[t - 1]]
-        cost = sum(gamma**t * (end - 1 - t) for begin, end in pairwise([0, *ends]) for t in range(begin, end - 1))
-        paid_late = gamma ** (len(states) - 2) * (1 - gamma)
+        pairs = follow(problem, direct, (start, solution.first_u))[0]
+        paid = [problem.step(s, u, int(direct[s, u])).reward for s, u in pairs[:-2]]  # the last move pays R
+        paid_late = gamma ** (len(pairs) - 2) * (1 - gamma)
+        cost = -sum(gamma**t * reward for t, reward in enumerate(paid))
         found = max(found, cost / paid_late if paid_late else math.inf)
     return found
 

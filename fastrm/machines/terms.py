@@ -341,8 +341,8 @@ def find_task(draft: Draft) -> Automaton | None:
     }
     deciding: dict[str, list[tuple[Expression, str]]] = {state: [] for state in draft.states}
     for edge in draft.edges:
-        if isinstance(edge.guard, Otherwise) or edge.target == edge.source == stay[edge.source]:
-            continue  # whatever opens a loop, without it nothing else happens
+        if isinstance(edge.guard, Otherwise) or edge.target == stay[edge.source]:
+            continue  # whatever opens it, without it the same happens
         if any(isinstance(leaf, Feature) for leaf in leaves(edge.guard)):
             return None
         deciding[edge.source].append((edge.guard, edge.target))

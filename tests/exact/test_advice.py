@@ -101,6 +101,15 @@ def test_a_task_whose_states_recur_is_advised_in_the_kinds_that_need_not_count_v
     assert advice.recommended.name == "potential" and row_of(advice, "numeric-boolean").theorem == ""
 
 
+def test_a_missed_deadline_is_a_failure_and_theorems_heed_it():
+    shortest = int(compile(TWO_A, task("a-b")).shortest[0])
+    advice = advise(TWO_A, f"a-b within {shortest + 3}")
+    assert all(row.verdict == "shortest" for row in advice.kinds if row.theorem)
+    assert row_of(advice, "distance-to-go").theorem_reward == 0 and row_of(advice, "offset").verdict == "refused"
+    numeric = row_of(advice, "numeric")
+    assert numeric.theorem == "T4" and 0 < numeric.critical_reward <= numeric.theorem_reward
+
+
 def test_one_machine_of_several_is_advised_on():
     problem = compile(README, [task("a"), task("c-b")])
     assert [advise(problem, machine=i).task for i in range(2)] == ["a", "c-b"]
