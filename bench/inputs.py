@@ -95,8 +95,8 @@ def add_learning(parser: argparse.ArgumentParser, purpose: str) -> None:
     parser.add_argument("--learner-seed", type=int, default=0, metavar="N", help="seed of --learn (default 0)")
     parser.add_argument("--shaping", action="store_true", help="let --learn shape the rewards")
     for name, meaning in zip(LEARNING, ("learning rate", "exploration", "initial values"), strict=True):
-        what = "a number" if name == "q_init" else "a number or a schedule such as 'linear(1, 0.1, 50000)'"
-        parser.add_argument(_flag(name), type=_rate, metavar="X", help=f"{meaning} of --learn: {what}")
+        form = "such as '0.1 R'" if name == "q_init" else "a schedule such as 'linear(1, 0.1, 50000)'"
+        parser.add_argument(_flag(name), type=_rate, metavar="X", help=f"{meaning} of --learn: a number or {form}")
 
 
 def _rate(text: str) -> float | str:

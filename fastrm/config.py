@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
@@ -128,8 +129,9 @@ class LearnerConfig:
     """Discount factor."""
     epsilon: float | str = 0.1
     """Probability of a random action (or option); a number or a schedule. The unit of the score uses its last value."""
-    q_init: float = _DefaultFloat(2.0)
-    """Initial value of every table entry; a problem may have a default of its own (`Problem.defaults`)."""
+    q_init: float | str = _DefaultFloat(2.0)
+    """Initial value of every table entry: a number, or a multiple of the machine's terminal reward such as ``0.1 R``.
+    A problem may have a default of its own (`Problem.defaults`)."""
     episode_limit: int = _DefaultInt(1000)
     """Steps after which an episode is cut off; 600 on Water world, if it is not given."""
     tick: int | Literal["log"] = 10_000
@@ -163,7 +165,11 @@ class LearnerConfig:
                 object.__setattr__(self, name, check_rate(name, getattr(self, name)))
         for name in ("gamma", "trace_decay"):
             check_number(name, getattr(self, name), 0, 1)
-        for name in ("q_init", "r_max", "r_min"):
+        if not isinstance(self.q_init, str):
+            check_number("q_init", self.q_init)
+        elif multiple_of_reward(self.q_init) is None:
+            raise ConfigError(f"q_init={shown(self.q_init)}: must be a number, or such as '0.1 R'")
+        for name in ("r_max", "r_min"):
             check_number(name, getattr(self, name))
         check_whole("episode_limit", self.episode_limit, 1, 2**62)
         _check_tick(self.tick)
@@ -216,6 +222,16 @@ class LearnerConfig:
         """
         tick = self.tick_within(steps)
         return np.array(log_ticks(steps)) if tick == "log" else (1 + np.arange(steps // tick)) * tick
+
+
+def multiple_of_reward(q_init: float | str) -> float | None:
+    """Read an initial value such as ``"0.1 R"``, R being the terminal reward; None if it is not of this form.
+
+    >>> multiple_of_reward("0.1 R"), multiple_of_reward("R"), multiple_of_reward(2.0)
+    (0.1, 1.0, None)
+    """
+    match = re.fullmatch(r"(?:([0-9]{1,9}(?:\.[0-9]{1,9})?) ?)?R", q_init) if isinstance(q_init, str) else None
+    return None if match is None else float(match[1] or 1)
 
 
 def log_ticks(steps: int) -> list[int]:

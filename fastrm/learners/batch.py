@@ -11,13 +11,13 @@ import bisect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from fastrm.arrays import Array, aligned_full, read_only
 from fastrm.checks import check_known, check_truth, check_whole
-from fastrm.config import LearnerConfig, Profile, log_ticks
+from fastrm.config import LearnerConfig, Profile, log_ticks, multiple_of_reward
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, shown
 from fastrm.exact import ScoreUnit, score_units
@@ -119,7 +119,19 @@ def configure(problem: Problem, config: LearnerConfig | None, settings: Mapping[
         raise ConfigError(
             f"episode_limit={chosen.episode_limit}: on {where} it must be at most {problem.longest_episode}"
         )
-    return chosen
+    return replace(chosen, q_init=initial_value(problem, chosen.q_init))
+
+
+def initial_value(problem: Problem, q_init: float | str) -> float:
+    """Return the initial value, a number also where it is given as a multiple of the largest terminal reward."""
+    multiple = multiple_of_reward(q_init)
+    if multiple is None:
+        return cast("float", q_init)
+    rewards = [machine.terminal_reward for machine in problem.machines]
+    known = [reward for reward in rewards if reward is not None]
+    if not known:
+        raise ConfigError(f"q_init={shown(q_init)}: {problem.source} pays no fixed reward at its end; give a number")
+    return multiple * max(known)
 
 
 def learned_rewards(problem: CellProblem, gamma: float, shaping: bool) -> Array:

@@ -60,7 +60,7 @@ class Coupled:
             gamma=float(config.gamma),
             width=width_of(n_cols),
         )
-        return columns_of(problem, config.q_init, n, n_k, n_cols), pursuit
+        return columns_of(problem, float(config.q_init), n, n_k, n_cols), pursuit
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""

@@ -35,7 +35,7 @@ class Crm(Qrm):
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return the initial values, terminals and padding worth 0."""
         n_cols = reward.shape[1]
-        q = columns_of(problem, config.q_init, n, problem.tables.n_u, n_cols)
+        q = columns_of(problem, float(config.q_init), n, problem.tables.n_u, n_cols)
         return q, Sweep(width=width_of(n_cols))
 
     def view(self, problem: TabularProblem, state: State) -> View:

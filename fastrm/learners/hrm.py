@@ -48,7 +48,7 @@ class Hrm:
             controller=np.full((n, len(problem.tables.next_s), n_o), float(config.q_init)),
             width=width_of(n_cols),
         )
-        return columns_of(problem, config.q_init, n, n_o, n_cols), own
+        return columns_of(problem, float(config.q_init), n, n_o, n_cols), own
 
     def advance(self, setting: Setting, state: State, span: Span) -> None:
         """Call the kernel."""

@@ -344,6 +344,16 @@ class RewardMachine(Draft):
             constant(e.reward) == paid for e, paid in zip(self.edges, ends, strict=True)
         )
 
+    @property
+    def terminal_reward(self) -> float | None:
+        """The largest reward of an edge to a success, R in papers; None where none is a number.
+
+        >>> RewardMachine.sequence("a-b", kind="numeric-boolean").terminal_reward
+        1000.0
+        """
+        paid = [constant(edge.reward) for edge in self.edges if edge.target in self.success]
+        return max((reward for reward in paid if reward is not None), default=None)
+
     def potentials(self, gamma: float) -> dict[str, float]:
         """Return the shaping potential of every state, terminals included.
 

@@ -93,7 +93,7 @@ def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | 
     """Return what a run does greedily; None for a learner whose rule the page does not know."""
     here, first = columns_of(problem, machine), run.more.get("first_option")
     if registry.find(run.algo).per_state:
-        value = known_values(run.q[:, here], run.config.q_init)
+        value = known_values(run.q[:, here], float(run.config.q_init))
         count = visits(problem, run.q, run.last_epsilon, run.config.episode_limit)[:, here]
         return Policy(last_best(run.q)[:, here].astype(np.uint8), None, value, count)
     if first is None or run.controller is None:
@@ -105,7 +105,7 @@ def learned_policy(problem: TabularProblem, run: Run, machine: int) -> Policy | 
         choice[:, k] = options[u] - begin + last_best(run.controller[:, options[u] : options[u + 1]])
     q = np.take_along_axis(run.q[:, begin:end], choice[:, :, None], axis=1)
     actions = last_best(run.q[:, begin:end]).astype(np.uint8)
-    return Policy(actions, choice, known_values(q, run.config.q_init))
+    return Policy(actions, choice, known_values(q, float(run.config.q_init)))
 
 
 def rule_arrays(problem: TabularProblem, machine: int) -> dict[str, Array]:

@@ -274,7 +274,7 @@ def draw_policies(
             axes = [panel(left, row, side) for left in lefts]
             bars = [panel(left + side + 0.07, row, 0.1) for left in lefts[1:]]
             _draw_policy(axes[0], problem, q[:, u], count[:, u] > 0, paths.get(u, ()))
-            best = known_values(q[:, u], run.config.q_init)
+            best = known_values(q[:, u], float(run.config.q_init))
             _draw_field(axes[1], bars[0], problem, best, "value of the best action")
             _draw_field(axes[2], bars[1], problem, count[:, u], "visits after training", in_logs=True)
             for axis, title in zip(axes, (titles[u], "values", "visits"), strict=True):

@@ -178,3 +178,18 @@ def test_a_file_whose_plan_and_columns_disagree_about_a_sweep_is_refused(folder,
     ):
         with pytest.raises(StoreError, match=message):
             load(edited(folder / "swept.h5", tmp_path / "x.h5", change))
+
+
+def test_initial_values_in_terminal_rewards_are_those_numbers_of_every_task_and_kind(tmp_path):
+    how = {**SETTINGS, "methods": ("crm-num-bool", "crm-num", "hrm-pot"), "maps": 1}
+    swept = run(Experiment(**how, learner={"tick": 500, "q_init": [2.0, "0.1 R", "R"]}), tmp_path / "s.h5")
+    assert swept.complete and sorted(set(swept["q_init"].tolist())) == ["0.1 R", "2.0", "R"]
+    for method, task, reward in (("crm-num-bool", "a", 1000), ("crm-num", "a-b", 10_000), ("hrm-pot", "a-b", 1)):
+        for given, factor in (("0.1 R", 0.1), ("R", 1.0)):
+            learner = LearnerConfig(tick=500, q_init=factor * reward)
+            plain = run(Experiment(**how, learner=learner), tmp_path / "x.h5", fresh=True)
+            mine, theirs = (r.select(method=method, task=task) for r in (swept.select(q_init=given), plain))
+            for name in ("score", "reward", "greedy_length", "episodes"):
+                assert mine[name].tobytes() == theirs[name].tobytes(), (method, given, name)
+            assert not {*mine["run_id"].tolist()} & {*theirs["run_id"].tolist()}
+    assert swept.replay(int(np.flatnonzero(swept["q_init"] == "R")[0])).config.q_init == 1000.0

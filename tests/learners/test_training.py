@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from fastrm import ConfigError, LearnerConfig, experiments, load, load_run, train, train_many
+from fastrm import (
+    ConfigError,
+    GridMap,
+    LearnerConfig,
+    RewardMachine,
+    compile,
+    experiments,
+    load,
+    load_run,
+    task,
+    train,
+    train_many,
+)  # fmt: skip
 from fastrm.experiments import Plan
 from fastrm.learners import Batch
 from fastrm.results.schema import PER_TICK
@@ -128,3 +140,18 @@ def test_a_callback_is_called_at_ticks_and_at_most_a_hundred_times(problems, ste
     train(*problems["grid"], steps=steps, tick=tick, callback=seen.append)
     assert len(seen) == calls <= 100 and seen[-1].steps == steps
     assert all(run.steps == run.step[-1] for run in seen)
+
+
+def test_initial_values_may_be_a_multiple_of_the_largest_terminal_reward():
+    grid = GridMap.generate("1a1b", size=7, seed=1)
+    machines = [task("a", kind="numeric-boolean"), task("a-b", kind="numeric-boolean", terminal_reward=50.0)]
+    for kinds, multiple, value in ((machines, "0.1 R", 100.0), (machines[1:], "R", 50.0), (machines[1:], "2R", 100.0)):
+        problem = compile(grid, kinds)
+        one, two = (train(problem, "crm", steps=2000, q_init=q) for q in (multiple, value))
+        assert one.config.q_init == value and one.q.tobytes() == two.q.tobytes()
+    text = "states u0\nstart u0\nsuccess done\nu0 -> done when a reward d(a)\nu0 -> u0 otherwise reward 0\n"
+    with pytest.raises(ConfigError, match=r"q_init='R': .* pays no fixed reward at its end; give a number"):
+        train(compile(grid, RewardMachine.parse(text)), "crm", q_init="R")
+    for wrong in ("R*", "-R", "0.1 r", "1e3 R", ""):
+        with pytest.raises(ConfigError, match=r"q_init=.*: must be a number, or such as '0.1 R'"):
+            LearnerConfig(q_init=wrong)
