@@ -17,6 +17,7 @@ from fastrm.arrays import Array
 from fastrm.errors import ConfigError, FastrmError, MissingExtra, StoreError, did_you_mean, printable
 from fastrm.results.hdf5 import Columns, check_coordinates, check_numbers, read_file, unpack
 from fastrm.results.joined import JoinedColumns, find_files, join_files, take_runs
+from fastrm.results.overall import LogRank, Profile, Survival, log_rank, overall, profiles, survival, to_rliable
 from fastrm.results.schema import COORDINATES, DERIVED, PER_RUN, PER_TICK, VARIABLES, as_stored, check_name, find_number
 from fastrm.results.stats import Paired, compare, summarise
 
@@ -268,6 +269,54 @@ class Results:
         """
         return compare(self, one, two, value, by, over, **wanted)
 
+    def overall(
+        self, value: str = "settled", steps: str = "steps_to_90", by: Sequence[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return a row of numbers per method over all maps and tasks, with one 95 % interval each.
+
+        ``iqm`` is the inter-quartile mean and ``gap`` the optimality gap, how far runs fall short of a score of 1 on
+        average. The column named like `steps` is the median of the survival curve. ``_low`` and ``_high`` are the ends
+        of intervals over maps, or over the seeds of one map, as the column ``over`` says.
+
+        Parameters
+        ----------
+        value : str
+            A number of `per_run_values` of which more is better.
+        steps : str
+            One of which fewer is better.
+        by : list of str, optional
+            Coordinates to group runs by, in place of the method and swept settings.
+        """
+        return overall(self, value, steps, by)
+
+    def profiles(
+        self,
+        value: str = "settled",
+        thresholds: Sequence[float] | Array | None = None,
+        by: Sequence[str] | None = None,
+    ) -> dict[tuple[Any, ...], Profile]:
+        """Return the performance profile of every method: the share of its runs, on all tasks, above each threshold.
+
+        Keys are the values of the coordinates that runs are grouped by, such as ``("crm-num",)``; see `overall`.
+        """
+        return profiles(self, value, thresholds, by)
+
+    def survival(self, value: str = "steps_to_90", by: Sequence[str] | None = None) -> dict[tuple[Any, ...], Survival]:
+        """Return the survival curve of every method: the share of its runs that have not got there, by steps.
+
+        It is the estimate of Kaplan and Meier, with a 95 % interval at every step; runs that never get there are
+        censored at their end. Keys are as those of `profiles`.
+        """
+        return survival(self, value, by)
+
+    def log_rank(self, one: Any, two: Any, value: str = "steps_to_90", *, by: str = "method", **wanted: Any) -> LogRank:
+        """Test whether two methods get there at the same rate, by a log-rank test within setups and tasks.
+
+        Parameters are those of `compare`, and `value` is a number of which fewer is better. ``print`` of the result
+        says all; `fastrm.results.holm` corrects the p-values of several tests.
+        """
+        return log_rank(self, one, two, value, by, **wanted)
+
     def replay(self, which: int | str, *, episodes: bool = False, **wanted: Any) -> Run:
         """Compute a run once more, to the last bit, with all that it learned; see `fastrm.experiments.replay`."""
         from fastrm.experiments import replay
@@ -297,6 +346,28 @@ class Results:
         coords = {name: ("run", self[name]) for name in ("run", *COORDINATES, *self.swept)}
         coords |= {name: ("tick", self[name]) for name in ("tick", "step")}
         return xarray.Dataset(data, coords, attrs=self.attributes)
+
+    def to_rliable(
+        self, value: str = "settled", *, by: Sequence[str] | None = None, over: Literal["maps", "seeds"] = "maps"
+    ) -> dict[str, Array]:
+        """Return a dictionary of arrays, runs x tasks, as the library rliable takes it.
+
+        Parameters
+        ----------
+        value : str
+            A number of `per_run_values` of which more is better.
+        by : list of str, optional
+            Coordinates to group runs by, in place of the method and swept settings; their values are the keys.
+        over : {"maps", "seeds"}
+            What a row is, and so what intervals of rliable are over. With ``maps`` it is a map and seed, and a column a
+            setup and task. With ``seeds`` it is a seed, and every task on every map has a column.
+
+        Raises
+        ------
+        ConfigError
+            When some columns have more runs than others.
+        """
+        return to_rliable(self, value, by, over)
 
     def per_run(self) -> pandas.DataFrame:
         """Return a data frame with a row per run: coordinates, variables per run, and numbers of `per_run_values`."""
