@@ -33,6 +33,7 @@ from fastrm.plots.map_views import (
     starts_to_mark,
     visits,
 )
+from fastrm.plots.overall import draw_overall
 from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS
 from fastrm.plots.point import draw_point, paint_point, show_point
 from fastrm.plots.style import DPI, STYLE, have_matplotlib, looks_of, save
@@ -54,10 +55,10 @@ from fastrm.plots.water import draw_water, save_water_episode, show_water
 __all__ = [
     "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "LEARNER_COLOURS", "LEARNER_MARKERS", "STYLE", "Group", "StartPoint",
     "SweepPoint", "by_optimism", "ceilings_of", "check_findings", "check_is_plain", "curves_as_text", "draw_agendas",
-    "draw_gaps", "draw_learning", "draw_machine", "draw_maps", "draw_point", "draw_run", "draw_water", "draw_world",
-    "fence_ends", "figures_of", "groups_of", "has_curves", "have_matplotlib", "known_values", "last_best", "lay_out",
-    "learning_curves", "looks_of", "name_of", "optimism_sweep", "paint", "paint_point", "palette", "parity_curves",
-    "save", "save_episode", "save_water_episode", "short_names", "show", "show_episode", "show_point", "show_water",
-    "start_points", "starts_to_mark", "svg_shapes", "sweep_points", "to_dot", "to_mermaid", "to_svg", "value_text",
-    "visits", "with_settings",
+    "draw_gaps", "draw_learning", "draw_machine", "draw_maps", "draw_overall", "draw_point", "draw_run", "draw_water",
+    "draw_world", "fence_ends", "figures_of", "groups_of", "has_curves", "have_matplotlib", "known_values", "last_best",
+    "lay_out", "learning_curves", "looks_of", "name_of", "optimism_sweep", "paint", "paint_point", "palette",
+    "parity_curves", "save", "save_episode", "save_water_episode", "short_names", "show", "show_episode", "show_point",
+    "show_water", "start_points", "starts_to_mark", "svg_shapes", "sweep_points", "to_dot", "to_mermaid", "to_svg",
+    "value_text", "visits", "with_settings",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
 from fastrm.plots.curves import has_curves, learning_curves, look_of, select_methods, shows_bands, value_text
 from fastrm.plots.map_views import draw_maps
+from fastrm.plots.overall import draw_overall
 from fastrm.plots.sweeps import optimism_sweep, short_names, start_points, sweep_figure, sweep_points
 from fastrm.results import Results
 from fastrm.worlds import layout_of, read_world
@@ -30,7 +31,7 @@ PAPER_SETUPS = ["1a1b1c", "2a2b2c"]
 
 
 def figures_of(results: Results, **options: Any) -> Iterator[tuple[str, Figure]]:
-    """Draw everything a result file has, by name: all maps together, one map, further maps, the maps themselves.
+    """Draw everything a result file has, by name: all maps together, one map, further maps, statistics, the maps.
 
     Where the file has the paper's setups, ``paper`` is one map of each in the form of the paper's figure: with bands,
     and steps on a linear axis. Options are those of `learning_curves`, except `ax`; they do not concern the maps.
@@ -83,6 +84,15 @@ def figures_of(results: Results, **options: Any) -> Iterator[tuple[str, Figure]]
                 yield "paper", curves(paper, f"map 0 of each setup, {about}", bands=True, xscale="linear")
     for setup in [setup for setup in by_setup if setup not in generated]:
         yield f"map-{setup}", curves(results.select(setup=setup), f"map {setup}, {about}")
+    own_look: dict[str, Any] = {"methods": look.methods, "names": look.names, "colours": look.colours}
+    own_look["title"] = f"all maps and tasks{part}, with 95 % intervals" if part else None
+    for name, chosen in _choices(results, 1) if present else ():
+        try:
+            drawn = results.select(**chosen)
+        except ConfigError:  # no such runs in a part of a file
+            continue
+        if has_curves(drawn):
+            yield f"overall{name}", draw_overall(drawn, **own_look)
     short = short_names(setup for setup, _, _ in plan.grids)
     named = []
     for setup, name, text in plan.grids:
@@ -107,14 +117,7 @@ def _sweep_figures(results: Results, look: FigureConfig) -> Iterator[tuple[str, 
 
 def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str, Results]]:
     """Yield the name of a figure of curves and its runs, which have one value of as many settings as rows must fit."""
-    plan, fixed = results.plan, 0
-    sizes = [len(plan.tasks), *(len(values) for _, values in plan.sweep)]
-    while fixed < len(plan.sweep) and math.prod((sizes[0], *sizes[1 + fixed :])) > MAX_ROWS:
-        fixed += 1
-    names = results.swept[:fixed]
-    for values in itertools.product(*(plan.values(name) for name in names)):
-        chosen = dict(zip(names, values, strict=True))
-        about = "".join(f"-{name}-{value_text(value)}" for name, value in chosen.items())
+    for about, chosen in _choices(results, len(results.plan.tasks)):
         for more, some in _parts(setups, MAX_SETUPS):
             try:
                 drawn = results.select(setup=some, **chosen)
@@ -122,6 +125,21 @@ def _by_settings(results: Results, setups: Sequence[str]) -> Iterator[tuple[str,
                 continue
             if has_curves(drawn):
                 yield f"curves{about}{more}", drawn
+
+
+def _choices(results: Results, rows: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the values of as many settings as a figure must leave out, with the ending of its name.
+
+    A figure has `rows` rows of panels for every value of the settings that are left.
+    """
+    plan, fixed = results.plan, 0
+    sizes = [rows, *(len(values) for _, values in plan.sweep)]
+    while fixed < len(plan.sweep) and math.prod((sizes[0], *sizes[1 + fixed :])) > MAX_ROWS:
+        fixed += 1
+    names = results.swept[:fixed]
+    for values in itertools.product(*(plan.values(name) for name in names)):
+        chosen = dict(zip(names, values, strict=True))
+        yield "".join(f"-{name}-{value_text(value)}" for name, value in chosen.items()), chosen
 
 
 def _parts(items: Sequence[T], most: int) -> Iterator[tuple[str, list[T]]]:

@@ -190,7 +190,7 @@ def test_the_command_prints_tables_of_every_start(file, capsys):
 def test_figures_tell_starts_apart(file):
     results = load(file)
     names = [name for name, _ in figures_of(results)]
-    assert names == ["starts", "curves-0", "curves-1", "curves-q_init", "maps"]
+    assert names == ["starts", "curves-0", "curves-1", "curves-q_init", "overall", "maps"]
     figure = optimism_sweep(list(start_points(results)))
     share, steps = figure.axes[0], figure.axes[3]
     assert share.get_title() == "open" and share.get_ylabel() == "share shortest"

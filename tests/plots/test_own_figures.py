@@ -144,7 +144,7 @@ def test_methods_without_runs_in_a_selection_are_passed_over(tmp_path):
 def test_all_figures_of_a_file_take_the_same_options(tmp_path):
     results = made(tmp_path, learner={"tick": 100_000, "alpha": [0.1, 0.5]})
     figures = dict(figures_of(results, **OWN))
-    assert [*figures] == ["sweep-alpha", "curves", "maps"]
+    assert [*figures] == ["sweep-alpha", "curves", "overall", "maps"]
     for name in ("sweep-alpha", "curves"):
         for ax in figures[name].axes:
             assert [*named_lines(ax)] == ["CRM + shaping, Boolean", "ours"]

@@ -142,7 +142,7 @@ def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path
     for folder in ("one", "two"):
         assert main(["plot", str(results.path), "--out", str(tmp_path / folder), "--format", form]) == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    figures = ("map-appendix", "maps", "one-map", "paper", *(("all-maps",) if form == "png" else ()))
+    figures = ("map-appendix", "maps", "one-map", "overall", "paper", *(("all-maps",) if form == "png" else ()))
     assert names == sorted([*(f"{name}.{form}" for name in figures), "summary.csv"])
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
@@ -177,9 +177,11 @@ def test_unfinished_files_are_drawn_and_say_so(tmp_path, capsys):
     plan = make_plan()
     path = make_file(tmp_path / "part.h5", plan=plan, runs=np.arange(30))
     assert main(["plot", str(path)]) == 0
-    assert {p.name for p in (tmp_path / "part").iterdir()} == {"all-maps.png", "one-map.png", "maps.png", "summary.csv"}
-    name, figure = next(figures_of(load(path)))
-    assert name == "all-maps" and "30 of 360 runs" in figure.get_suptitle()
+    drawn = {"all-maps.png", "one-map.png", "overall.png", "maps.png", "summary.csv"}
+    assert {p.name for p in (tmp_path / "part").iterdir()} == drawn
+    figures = dict(figures_of(load(path)))
+    for name in ("all-maps", "overall"):
+        assert "30 of 360 runs" in figures[name].get_suptitle()
 
 
 def test_a_file_without_suffix_and_strange_names_can_be_drawn(tmp_path, capsys):
@@ -227,4 +229,4 @@ def test_more_setups_and_maps_than_fit_get_further_figures(results, monkeypatch)
     monkeypatch.setattr("fastrm.plots.figures.MAX_SETUPS", 1)
     monkeypatch.setattr("fastrm.plots.figures.MAX_MAPS", 3)
     names = [name for name, _ in figures_of(results)]
-    assert names == ["all-maps", "one-map", "all-maps-2", "one-map-2", "map-appendix", "maps", "maps-2"]
+    assert names == ["all-maps", "one-map", "all-maps-2", "one-map-2", "map-appendix", "overall", "maps", "maps-2"]
