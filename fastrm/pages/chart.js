@@ -61,7 +61,7 @@ function chart(title, lines, info, ceiling, look, onmethod) {
     viewBox: `0 0 ${BOX.width} ${BOX.height}`,
     role: "img",
     tabindex: 0,
-    "aria-label": `learning curves of ${title}; left and right arrows read the values`,
+    "aria-label": `${title}: curves; left and right arrows read the values`,
   });
   const tip = el("div", { class: "tip", hidden: true });
   const hair = svg("line", { class: "hair", y1: BOX.top, y2: BOX.height - BOX.bottom, visibility: "hidden" });
@@ -154,7 +154,7 @@ function chart(title, lines, info, ceiling, look, onmethod) {
     }));
     readings.sort((a, b) => b.numbers[1] - a.numbers[1]);
     tip.replaceChildren(
-      el("b", {}, `${grouped(steps_[tick])} steps`),
+      el("b", {}, info.reading ? info.reading(steps_[tick]) : `${grouped(steps_[tick])} steps`),
       ...readings.map(({ line, numbers }) =>
         el(
           "div",

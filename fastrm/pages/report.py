@@ -1,4 +1,4 @@
-"""The page of a result file: what was run, what it says, curves, tables, comparisons, and single runs."""
+"""The page of a result file: what was run, what it says, curves, tables, comparisons, statistics, and single runs."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ Groups = Mapping[plots.Group, Array]
 MOST_TICKS, INTERVAL_TICKS = 240, 20
 """Ticks of a curve, and ticks at which the mean over maps gets its interval, which is resampled and takes a while."""
 MOST_INTERVALS = 4000
+OVERALL_TICKS = 80
+"""Ticks of a survival curve."""
 PRECISION = 2000
 """Levels between the lowest and the highest score: nobody sees more on a curve."""
 PROVENANCE = ("command", "started", "ended", "fastrm", "git_commit", "machine", "semantics", "schema", "experiment")
@@ -126,6 +128,42 @@ def comparisons(results: Results, groups: Groups, against: Any, by: str = "metho
         })  # fmt: skip
     corrected = holm([row["p"] for row in rows])
     return [row | {"holm": float(p)} for row, p in zip(rows, corrected, strict=True)]
+
+
+def overall_data(results: Results, against: str | None) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return statistics over all tasks, a row per method and swept setting, and their curves as small numbers.
+
+    Rows say how each method compares with `against`, a method, by a log-rank test.
+    """
+    names, steps = ("method", *results.swept), results["step"]
+    rows, profiles, curves = results.overall(), results.profiles(), results.survival()
+    ticks = steps[_spread(len(steps), OVERALL_TICKS)]
+    shares: dict[str, list[Any]] = {"profiles": [], "survival": []}
+    tests = []
+    for row in rows:
+        key = tuple(row[name] for name in names)
+        settings = {name: row[name] for name in results.swept}
+        profile, curve = profiles[key], curves[key]
+        places = np.searchsorted(curve.steps, ticks, side="right") - 1
+        for name, found, chosen in (("profiles", profile, slice(None)), ("survival", curve, places)):
+            low, share, high = found.low[chosen], found.share[chosen], found.high[chosen]
+            shares[name].append([np.where(np.isnan(low), share, low), share, np.where(np.isnan(high), share, high)])
+        row["settings"] = plots.with_settings("", settings).removeprefix(", ")
+        if against in (None, row["method"]):
+            continue
+        try:
+            test = results.log_rank(row["method"], against, **settings)
+        except ConfigError:  # no such runs with these settings
+            continue
+        row |= {"ratio": test.ratio, "p": test.p}
+        tests.append(row)
+    for row, p in zip(tests, holm([row["p"] for row in tests]), strict=True):
+        row["holm"] = float(p)
+    thresholds = next(iter(profiles.values())).thresholds
+    return (
+        {"rows": rows, "thresholds": thresholds.tolist(), "steps": ticks.tolist()},
+        {name: _differences(np.array(values), 0.0, 1.0) for name, values in shares.items()},
+    )
 
 
 def summary_data(results: Results) -> list[dict[str, Any]]:
@@ -282,6 +320,7 @@ def report_page(
     curves, arrays = curves_data(results, groups)
     shown_runs = runs_shown(results, groups, everything=all_runs)
     maps, columns = runs_arrays(results, shown_runs)
+    overall, shares = overall_data(results, str(base) if by == "method" else None)
     name = str(json.loads(results.attributes["experiment"]).get("name", ""))
     failed = results["error"][results["error"] != ""]
     file = results.path.name if results.path else "results.h5"
@@ -297,6 +336,7 @@ def report_page(
         "methods": methods_data(groups),
         "curves": curves,
         "summary": summary_data(results),
+        "overall": overall,
         "note": results.schedule_note,
         "against": base if by == "method" else f"{by} {base}",
         "comparisons": comparisons(results, groups, base, by),
@@ -309,7 +349,7 @@ def report_page(
         "maps": maps,
         "allRuns": all_runs,
         "replays": replays_data(results, groups, shown_runs, replays),
-        "arrays": page.pack(arrays | columns),
+        "arrays": page.pack(arrays | shares | columns),
     }
     return page.assemble(data["title"], (*SCRIPTS, *OWN_SCRIPTS), data, _still(results, groups, data))
 

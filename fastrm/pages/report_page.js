@@ -7,7 +7,8 @@
   data.runs = runsOf(data, arrays);
   const dialog = runsDialog(data),
     summary = summaryPanel(data, dialog.open),
-    curves = curvesPanel(data, arrays, dialog.open);
+    curves = curvesPanel(data, arrays, dialog.open),
+    overall = overallPanel(data, arrays, dialog.open);
   page.append(
     el("header", {}, el("h1", {}, data.title)),
     el(
@@ -18,11 +19,12 @@
       data.claims.length ? claimsPanel(data.claims) : null,
       data.findings.length ? findingsPanel(data.findingsTitle, data.findings) : null,
       summary.node,
+      overall.node,
       data.comparisons.length ? comparisonPanel(data) : null,
     ),
     el("footer", {}, el("p", {}, `fastrm ${data.version}`)),
     dialog.node,
   );
-  window.fastrm = { data, bands: curves.bands, means: curves.means, csv: summary.table.csv, openRuns: dialog.open };
+  window.fastrm = { data, bands: curves.bands, means: curves.means, csv: summary.table.csv, overall, openRuns: dialog.open };
   document.body.dataset.ready = "yes";
 })();

@@ -138,6 +138,85 @@ function comparisonPanel(data) {
   );
 }
 
+// Statistics over all maps and tasks: a table, and two charts for every value of swept settings.
+function overallPanel(data, arrays, onmethod) {
+  const { rows, thresholds, steps } = data.overall,
+    methods = new Map(data.methods.map((method) => [method.label, method])),
+    over = [...new Set(rows.map((row) => row.over))].join(" or ");
+  const ends = (name, hint, key, write) => ({
+    name,
+    hint: `${hint}, with its 95 % interval over ${over}`,
+    isNumber: true,
+    value: (row) => row[key],
+    csvNames: [name, `${name} low`, `${name} high`],
+    csv: (row) => [row[key], row[`${key}_low`], row[`${key}_high`]],
+    text: (row) => `${write(row[key])} [${write(row[`${key}_low`])}, ${write(row[`${key}_high`])}]`,
+  });
+  const columns = [
+    {
+      name: "method",
+      value: (row) => row.method,
+      text: (row) => [methodSample(methods.get(row.method)), ` ${row.method}`],
+    },
+    ...(rows.some((row) => row.settings)
+      ? [{ name: "settings", value: (row) => row.settings, text: (row) => row.settings }]
+      : []),
+    { name: "runs", isNumber: true, value: (row) => row.runs, text: (row) => show(row.runs) },
+    ends("inter-quartile mean", "mean of the middle half of the settled scores", "iqm", three),
+    ends("optimality gap", "how far settled scores fall short of 1 on average", "gap", three),
+    ends("median steps to 90 %", "where the survival curve falls to a half", "steps_to_90", shortSteps),
+    ...(rows.some((row) => "holm" in row)
+      ? [
+          {
+            name: `rate ratio to ${data.against}`,
+            hint: "how many times as often a run next reaches 90 %: log-rank test within setups and tasks",
+            isNumber: true,
+            value: (row) => row.ratio ?? "",
+            text: (row) => ("ratio" in row ? fixed(row.ratio, 2) : ""),
+          },
+          {
+            name: "p (Holm)",
+            hint: `of the log-rank test, over ${over}, corrected for the number of tests in this table`,
+            isNumber: true,
+            value: (row) => row.holm ?? "",
+            text: (row) => ("holm" in row ? pValue(row.holm) : ""),
+          },
+        ]
+      : []),
+  ];
+  const curvesOf = (name, x) => unfold(arrays[name], [rows.length, 3, x.length], [0, 1], data.curves.levels);
+  const kinds = [
+    ["profiles", "settled score: share of runs above", thresholds, curvesOf("profiles", thresholds), false, (x) => `above ${three(x)}`],
+    ["survival", "share of runs that have not reached 90 % yet", steps, curvesOf("survival", steps), true, undefined],
+  ];
+  const charts = [...new Set(rows.map((row) => row.settings))].flatMap((settings) =>
+    kinds.map(([, title, x, curves, logX, reading]) => {
+      const lines = rows
+        .map((row, k) => ({ row, method: methods.get(row.method), band: curves[k] }))
+        .filter((line) => line.row.settings === settings);
+      const look = { band: lines.length > 4 ? "none" : "quartiles", logX, logY: false };
+      look.methods = new Set(lines.map((line) => line.method.label));
+      const info = { steps: x, meanSteps: [], bandsRange: [0, 1], reading };
+      return chart([settings, title].filter(Boolean).join(": "), lines, info, undefined, look, (method) =>
+        onmethod(null, null, method.label),
+      );
+    }),
+  );
+  charts.forEach((one) => one.draw());
+  const table = sortable("statistics over all tasks", columns, rows, (row) => onmethod(null, null, row.method));
+  const node = panel(
+    "Over all tasks",
+    el(
+      "p",
+      { class: "soft" },
+      `Runs on all maps and tasks together. Square brackets hold 95 % intervals over ${over}. Runs that never reach 90 % are censored at their end.`,
+    ),
+    table.node,
+    el("div", { class: "plots" }, ...charts.map((one) => one.node)),
+  );
+  return { node, csv: table.csv, curves: Object.fromEntries(kinds.map(([name, , , shares]) => [name, shares])) };
+}
+
 function bar(share) {
   return svg(
     "svg",

@@ -78,7 +78,24 @@ def test_curves_are_those_of_the_file(tiny, browser, opened):
     drawn = np.array(browser.ask("fastrm.bands"))
     wanted = np.array([band(tiny["score"][rows]) for _, rows in groups])
     assert np.abs(drawn - wanted).max() <= 0.51 * wanted.max() / 2000
-    assert browser.ask("document.querySelectorAll('.chart').length") == len({key[:2] for key, _ in groups})
+    assert browser.ask("document.querySelectorAll('.chart').length") == len({key[:2] for key, _ in groups}) + 2
+
+
+def test_statistics_over_all_tasks_are_those_of_python(paper, browser, opened):
+    opened(report_page(paper, replays=0))
+    rows = list(csv.DictReader(io.StringIO(browser.ask("fastrm.overall.csv()"))))
+    wanted = paper.overall()
+    for name, key in (("inter-quartile mean", "iqm"), ("optimality gap low", "gap_low")):
+        assert [float(row[name]) for row in rows] == pytest.approx([row[key] for row in wanted])
+    test = paper.log_rank(rows[3]["method"], first_label(paper))
+    assert float(rows[3][f"rate ratio to {first_label(paper)}"]) == pytest.approx(test.ratio)
+    shares = np.array(browser.ask("fastrm.overall.curves.survival"))[:, 1]
+    for share, curve in zip(shares, paper.survival().values(), strict=True):
+        ticks = np.searchsorted(curve.steps, paper["step"], side="right") - 1
+        assert share == pytest.approx(curve.share[ticks], abs=0.001)
+    shares = np.array(browser.ask("fastrm.overall.curves.profiles"))
+    for ends, profile in zip(shares, paper.profiles().values(), strict=True):
+        assert ends == pytest.approx(np.array([profile.low, profile.share, profile.high]), abs=0.001)
 
 
 def test_the_table_is_sorted_and_copied_as_csv(tiny, browser, opened):
