@@ -325,7 +325,7 @@ def _screen(advice: Advice) -> Iterator[str]:
         )
         yield "  ".join(texts).rstrip()
     yield ""
-    default, best = LearnerConfig().q_init, advice.recommended
+    default, best = float(LearnerConfig().q_init), advice.recommended
     for row in advice.kinds:
         if row.reason:
             yield from wrap(f"{row.name}: {row.reason}", _WIDTH)
@@ -372,7 +372,7 @@ def _cells(row: KindAdvice) -> tuple[str, ...]:
     if row.is_safe:
         where = "this map" if row.theorem in ("", "T4") else "every such map"  # the bound of T4 is the map's
         safe = f"{where} ({row.theorem})" if row.theorem else where
-    low = row.q_init is not None and row.q_init > LearnerConfig().q_init
+    low = row.q_init is not None and row.q_init > float(LearnerConfig().q_init)
     return (
         row.name,
         safe,
