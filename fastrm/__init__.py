@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # the one list of public names; `lazy_names` reads it too
         solve as solve,
     )
     from fastrm.experiments import Experiment as Experiment, run as run
-    from fastrm.inference import equivalent as equivalent, infer as infer
+    from fastrm.inference import Learned as Learned, equivalent as equivalent, infer as infer, learn as learn
     from fastrm.learners import (
         Composition as Composition,
         Evaluation as Evaluation,

@@ -156,6 +156,12 @@ class LearnerConfig:
     """Coupled: pursue what the best order begins with, or what is nearest; ``auto``: exact up to 12 stages."""
     per: Literal["object", "type"] = "object"
     """Coupled: a column for every object of a type, or one for all, which heads for the nearest."""
+    walk: float = 0.5
+    """Learn: probability that an episode walks to labels that were met, in place of following the policy."""
+    compress: bool = True
+    """Learn: leave moves that read and pay nothing out of traces."""
+    max_states: int = 64
+    """Learn: how many states a machine may have that explains the traces."""
     features: Literal["memory", "sight"] = "memory"
     """Water world: tiles of position, velocity and time, or of what is seen of the nearest balls."""
 
@@ -163,7 +169,7 @@ class LearnerConfig:
         for name in RATES:
             if not isinstance(getattr(self, name), NotGiven):
                 object.__setattr__(self, name, check_rate(name, getattr(self, name)))
-        for name in ("gamma", "trace_decay"):
+        for name in ("gamma", "trace_decay", "walk"):
             check_number(name, getattr(self, name), 0, 1)
         if not isinstance(self.q_init, str):
             check_number("q_init", self.q_init)
@@ -179,7 +185,9 @@ class LearnerConfig:
         check_choice("plan", self.plan, ("auto", "exact", "nearest"))
         check_choice("per", self.per, ("object", "type"))
         check_choice("features", self.features, ("memory", "sight"))
+        check_whole("max_states", self.max_states, 1, 1024)
         check_truth("self_loop_options", self.self_loop_options)
+        check_truth("compress", self.compress)
 
     @property
     def not_given(self) -> tuple[str, ...]:

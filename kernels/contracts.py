@@ -243,6 +243,51 @@ class Labelled(NamedTuple):
     end:    np.ndarray  # uint8   [n_o]       LIVE, SUCCESS or FAILURE
 
 
+class Trails(NamedTuple):
+    """A labelled world as those see it that act in it and remember their moves. C-contiguous, read-only.
+
+    The moves of a cell take up `room`, the number of actions rounded up to a multiple of 4, as in `Tables`.
+    """
+
+    moves:      np.ndarray  # uint64  [n_s * room]  room s' in the lower half, the label in the upper
+    reward:     np.ndarray  # float64 [n_o]         what an output pays
+    end:        np.ndarray  # uint8   [n_o]         LIVE, SUCCESS or FAILURE
+    delta:      np.ndarray  # uint32  [n_l * n_u]   the true machine, which is only asked for what it pays
+    output:     np.ndarray  # uint32  [n_l * n_u]
+    n_u:        int
+    first_into: np.ndarray  # int64   [n_s + 1]     the moves into cell s are into[first_into[s]] .. ; s n_a + a each
+    into:       np.ndarray  # int64   [n_s * n_a]
+    keeps_all:  bool        #                       do traces also keep moves that read and pay nothing?
+    walk_below: np.uint64   #                       an episode is a walk when the upper half of a draw is below this
+
+
+class Guess(NamedTuple):
+    """A machine that may be wrong, as CRM learns by it, a row of n_cols per label. Read-only.
+
+    Column n_v is the end: it leads to itself and is worth 0. Columns up to the next multiple of `BLOCK` are padding.
+    """
+
+    delta:    np.ndarray  # uint32  [n_l * n_cols]  the column a label leads to
+    output:   np.ndarray  # uint32  [n_l * n_cols]  what that gives, by number
+    reward:   np.ndarray  # float64 [n_l * n_cols]  what that pays
+    image:    np.ndarray  # uint8   [1]             not read: nothing is pruned
+    n_v:      int         #                         states
+    n_cols:   int
+    is_quiet: bool        #                         does label 0 do nothing, by this machine and by the true one?
+
+
+class Notes(NamedTuple):
+    """What a run that learns a machine remembers. Updated."""
+
+    at:      np.ndarray  # LEARNING [1]            where it is
+    seen:    np.ndarray  # uint8    [n_s, room]    the moves that it made
+    met:     np.ndarray  # uint32   [n_l]          the labels that it met, in the order of their first time
+    is_met:  np.ndarray  # uint8    [n_l]          is a label among them?
+    toward:  np.ndarray  # uint8    [n_l, n_s]     the first action of a shortest way, by moves made, or NOWHERE
+    labels:  np.ndarray  # uint32   [room]         the trace of this episode
+    outputs: np.ndarray  # uint32   [room]
+
+
 class Mealy(NamedTuple):
     """A machine by label, the true one or a hypothesis; it starts in state 0."""
 
@@ -267,6 +312,21 @@ AGENT = np.dtype([
     ("discount",      np.float64),  # HRM: gamma to the number of its steps
 ], align=True)
 """Where one run is."""
+
+LEARNING = np.dtype([
+    ("v",        np.uint64),  # column of the guess
+    ("goal",     np.uint64),  # label that a walk heads for, 0 for none
+    ("left",     np.uint64),  # steps until it chooses another
+    ("walks",    np.uint64),  # is this episode a walk?
+    ("n",        np.uint64),  # length of the trace
+    ("is_wrong", np.uint64),  # has this episode contradicted the guess?
+    ("n_met",    np.uint64),  # labels met
+    ("n_seen",   np.uint64),  # moves made, each counted once
+    ("known",    np.uint64),  # as many were made when ways were looked for last
+    ("episodes", np.uint64),  # episodes since
+    ("steps",    np.int64),   # steps made
+], align=True)
+"""Where a run is that learns a machine, beside its `AGENT`."""
 
 TASK = np.dtype([
     ("first_u",   np.uint64),   # start column

@@ -19,6 +19,9 @@ from fastrm.kernels.inference import plan, product
 from fastrm.machines import RewardMachine
 from fastrm.problems import LabelledWorld, Problem, by_labels
 
+LONG_ENOUGH = 1000
+"""Steps that a policy is followed beyond what it takes to go round, so that later rewards hardly count."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -65,7 +68,7 @@ class Equivalence:
     """Pairs of cell and both machine states that the search on the map saw."""
     regret: float
     """Discounted reward that is lost by acting best for the other machine: the optimum of the problem minus what such
-    a policy earns there, the mean over starts. Of several best actions it takes the first."""
+    a policy earns there, the mean over starts. Of several best actions it takes the last."""
 
     def __repr__(self) -> str:
         verdict = "everywhere" if self.everywhere else "on this map" if self.on_map else f"not: {self.witness}"
@@ -114,8 +117,8 @@ def equivalent(problem: Problem, machine: RewardMachine, gamma: float = 0.9) -> 
 def compare(world: LabelledWorld, actions: tuple[str, ...], other: Mealy, gamma: float) -> Equivalence:
     """Return the verdict on a machine by labels."""
     tables, truth = world.tables, world.machines[0]
-    walk, seen = _search(tables, truth, other)
-    word = None if walk is not None else _search(_all_labels(world, truth), truth, other)[0]
+    walk, seen = find_difference(tables, truth, other)
+    word = None if walk is not None else find_difference(_all_labels(world, truth), truth, other)[0]
     witness = None
     if walk is not None:
         start, moves = walk
@@ -126,7 +129,7 @@ def compare(world: LabelledWorld, actions: tuple[str, ...], other: Mealy, gamma:
     return Equivalence(walk is None, walk is None and word is None, witness, seen, regret(world, other, gamma))
 
 
-def _search(tables: Labelled, truth: Mealy, other: Mealy) -> tuple[tuple[int, list[int]] | None, int]:
+def find_difference(tables: Labelled, truth: Mealy, other: Mealy) -> tuple[tuple[int, list[int]] | None, int]:
     """Return start and actions of the shortest difference, None where there is none, and how many nodes were seen."""
     n_s, n_a = tables.next_s.shape
     n_v = truth.delta.shape[1] * other.delta.shape[1]
@@ -190,19 +193,27 @@ def _difference(
 
 def regret(world: LabelledWorld, other: Mealy, gamma: float) -> float:
     """Return what acting best for a machine loses, the mean over starts; see `Equivalence.regret`."""
+    best, found = (earned(world, machine, gamma) for machine in (world.machines[0], other))
+    return lost_by(best, found)
+
+
+def lost_by(best: float, found: float) -> float:
+    """Return the difference of two discounted rewards, 0 where it may be rounding."""
+    return best - found if best - found > 1e-12 * abs(best) else 0.0
+
+
+def earned(world: LabelledWorld, machine: Mealy, gamma: float) -> float:
+    """Return the discounted reward of acting best for a machine while the true one pays, the mean over starts."""
     tables, truth = world.tables, world.machines[0]
-    seen = _frozen(np.ones(tables.next_s.shape, dtype=np.uint8))
-    worth = []
-    for machine in (truth, other):
-        n_s, n_v = len(tables.next_s), machine.delta.shape[1]
-        value = np.empty((n_s, n_v))
-        plan.solve(tables, machine, seen, 0.0, gamma, value)
-        most = n_s * n_v * truth.delta.shape[1] + 1
-        worth.append(
-            np.mean([
-                plan.earned(tables, truth, machine, seen, 0.0, gamma, value, np.uint64(s), max(most, 1000))
-                for s in tables.starts
-            ])
-        )  # fmt: skip
-    lost = float(worth[0] - worth[1])
-    return lost if lost > 1e-12 * abs(float(worth[0])) else 0.0
+    q = best_values(tables, machine, _frozen(np.ones(tables.next_s.shape, dtype=np.uint8)), 0.0, gamma)
+    path = np.empty(q.shape[0] * q.shape[1] * truth.delta.shape[1] + LONG_ENOUGH, dtype=np.int64)
+    return float(np.mean([plan.follow(tables, truth, machine, q, gamma, np.uint64(s), path)[2] for s in tables.starts]))
+
+
+def best_values(tables: Labelled, machine: Mealy, seen: Array, unseen: float, gamma: float) -> Array:
+    """Return the best values by a machine over the moves that were seen, [cell, state, action]."""
+    (n_s, n_a), n_v = tables.next_s.shape, machine.delta.shape[1]
+    value, q = np.empty((n_s, n_v)), np.empty((n_s, n_a, n_v))
+    plan.solve(tables, machine, seen, unseen, gamma, value)
+    plan.fill(tables, machine, seen, unseen, gamma, value, q)
+    return np.ascontiguousarray(q.swapaxes(1, 2))

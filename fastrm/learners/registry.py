@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from fastrm.learners.plain import PlainLearner
     from fastrm.problems import Problem
 
-LearnerName = Literal["qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled"]
+LearnerName = Literal[
+    "qrm", "crm", "hrm", "sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled",
+    "learn-merge", "learn-smallest",
+]  # fmt: skip
 """Learners that come with fastrm, for editors to complete; registered ones have other names."""
 BUILT_IN: dict[str, str] = {
     "qrm": "qrm.Qrm",
@@ -36,8 +39,10 @@ BUILT_IN: dict[str, str] = {
     "q-lambda": "q_lambda.QLambda",
     "dyna": "dyna.Dyna",
     "coupled": "coupled.Coupled",
+    "learn-merge": "fastrm.inference.learner.LearnMerge",
+    "learn-smallest": "fastrm.inference.learner.LearnSmallest",
 }
-"""The module of this room, imported when a learner is first asked for, and its class."""
+"""Module, of this room unless it is named whole, imported when a learner is first asked for, and class."""
 
 PLACES = {"water": "Water world", "agenda": "agendas of more than 1024 machine states"}
 """How messages name the kinds of problems that few learners take."""
@@ -146,8 +151,9 @@ def find(name: str, kind: str = "tabular") -> Learner:
         found: Learner = importlib.import_module("fastrm.learners.linear").LEARNERS[name]
         return found
     if name not in _known:
-        module, kind = BUILT_IN[name].split(".")
-        _known[name] = getattr(importlib.import_module(f"fastrm.learners.{module}"), kind)()
+        module, _, kind = BUILT_IN[name].rpartition(".")
+        home = module if "." in module else f"fastrm.learners.{module}"
+        _known[name] = getattr(importlib.import_module(home), kind)()
     return _known[name]
 
 

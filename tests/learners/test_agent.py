@@ -23,7 +23,8 @@ from fastrm import (
     train,
 )
 from fastrm.env import RewardMachineEnv
-from fastrm.learners import registry
+
+from compare import ANY_MACHINE
 
 GRID = GridMap.generate("2a1b1c", size=11, seed=1, walls=0.1)
 MOVES = TableWorld([[1, 1, 0, 0], [2, 0, 1, 1], [2, 2, 2, 2]], {(0, 1): "pick", (1, 0): "end"})
@@ -44,7 +45,7 @@ PROBLEMS = {
         GridMap.generate("1a1b1c1d1e1f1g1h1i1j1k", size=13, seed=1), task("{a,b,c,d,e,f,g,h,i,j,k}")
     ),
 }
-TABULAR = [name for name in registry.BUILT_IN if name != "coupled"]
+TABULAR = ANY_MACHINE
 CASES = [
     *(("plain", algo) for algo in TABULAR),
     ("potential", "crm"), ("tasks", "qrm"), ("tasks", "hrm"), ("slip", "crm"), ("table", "hrm"),

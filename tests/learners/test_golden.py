@@ -47,7 +47,9 @@ def digest_of(problem, algo, shaping, optimum=(1, 1)):
 
 
 def test_the_semantics_numbers_are_those_the_curves_were_taken_at():
-    relatives = dict.fromkeys(("sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled"), 1)
+    relatives = dict.fromkeys(
+        ("sarsa", "expected-sarsa", "double-q", "q-lambda", "dyna", "coupled", "learn-merge", "learn-smallest"), 1
+    )
     assert registry.semantics() == {"qrm": 2, "crm": 2, "hrm": 3, **relatives}
 
 
@@ -59,6 +61,11 @@ def test_the_same_seed_gives_the_same_curve_as_ever(case):
 def test_coupled_learning_gives_the_same_curve_as_ever():
     problem = compile(GridMap.generate("2a1b1c1d", size=9, seed=5, walls=0.2), task("{a-b,c,d}"), slip=0.1)
     assert digest_of(problem, "coupled", shaping=False, optimum=[1]) == "1af6d05cf469e015"
+
+
+def test_learning_the_machine_gives_the_same_curve_as_ever():
+    problem = compile(GridMap.generate("2a1b1c", size=9, seed=5, walls=0.2), task("{a,b}-c"))
+    assert digest_of(problem, "learn-merge", shaping=False, optimum=[1]) == "78f0a7ac411fe673"
 
 
 def beyond(profile="clean"):

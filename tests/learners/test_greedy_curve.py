@@ -10,6 +10,7 @@ from fastrm import ConfigError
 from fastrm.learners import registry
 from fastrm.learners.qrm import Qrm
 
+from compare import LEARNERS
 from sizes import either
 
 GRID = fastrm.GridMap.generate("1a1b1c", size=9, seed=1)
@@ -36,7 +37,7 @@ def large_agenda():
 
 
 CASES = [
-    *((any_order, name) for name in either(registry.BUILT_IN, ("crm", "double-q", "coupled"))),
+    *((any_order, name) for name in either(LEARNERS, ("crm", "double-q", "coupled"))),
     *((two_tasks_from_anywhere, name) for name in either(("qrm", "crm", "hrm", "double-q"), ("hrm",))),
     *((water, name) for name in either(("qrm", "crm"), ("crm",))),
     *either([(large_agenda, "coupled")], []),

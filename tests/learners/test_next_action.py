@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, GridMap, TableWorld, WaterWorld, compile, task, train
-from fastrm.learners import registry
+
+from compare import ANY_MACHINE
 
 GRID = GridMap.generate("1a1b", size=9, seed=1, walls=0.1)
 PROBLEM = compile(GRID, task("a-b"))
-ACTING = [name for name in registry.BUILT_IN if name != "coupled"]
+ACTING = ANY_MACHINE
 
 
 @pytest.mark.parametrize("algo", ACTING)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import fastrm
-from fastrm.learners import registry
+
+from compare import LEARNERS
 
 GRID = fastrm.GridMap.generate("1a1b", size=9, seed=1)
 PROBLEM = fastrm.compile(GRID, fastrm.task("a-b"))
 
 
-@pytest.mark.parametrize("algo", registry.BUILT_IN)
+@pytest.mark.parametrize("algo", LEARNERS)
 def test_a_run_that_begins_with_what_another_learned_has_its_values_before_the_first_step(algo):
     source = fastrm.train(PROBLEM, algo, steps=20_000)
     batch = fastrm.learners.Batch(PROBLEM, algo, steps=1000, seeds=())
