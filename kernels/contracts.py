@@ -81,7 +81,6 @@ class Setting(NamedTuple):
     far:     bool | None       #                        fetch ahead what the next step may need? None where the tables
                                #                        of a run lie in the cache
     actions: tuple | None      #                        how many actions there are, as `rows` says; None for four
-    several: bool | None       #                        are there several starts? None, a separate type, for one
 
 
 class Log(NamedTuple):

@@ -39,12 +39,9 @@ def packed_move(moves, site, a):
 
 
 @part
-def draw_start(starts, several, rng0, rng1):
-    """Return a start cell, each as likely as the others, and the generator.
-
-    Where there is one, `several` is None, a separate type: that kernel is compiled without any draw.
-    """
-    if several is None:
+def draw_start(starts, rng0, rng1):
+    """Return a start cell, each as likely as the others, and the generator; a single one is not drawn."""
+    if starts.size == 1:
         return np.uint64(starts[0]), rng0, rng1
     number, rng0, rng1 = draw(rng0, rng1)
     return np.uint64(starts[(number & LOW) * np.uint64(starts.size) >> HALF]), rng0, rng1
@@ -53,19 +50,19 @@ def draw_start(starts, several, rng0, rng1):
 @part
 def begin_episode(me, world, rng0, rng1):
     """Return generator, site, machine state, steps and reward at the start of the next episode; tasks take turns."""
-    setting, tasks, site = world.setting, world.setting.tasks, world.start
-    if setting.several is not None:
-        s, rng0, rng1 = draw_start(setting.tables.starts, setting.several, rng0, rng1)
+    tasks, site = world.setting.tasks, world.start
+    if world.setting.tables.starts.size > 1:
+        s, rng0, rng1 = draw_start(world.setting.tables.starts, rng0, rng1)
         site = s * room(world.actions)
     return rng0, rng1, site, tasks[np.uint64(me["episodes"] % tasks.size)]["first_u"], _0, 0.0
 
 
 @jit
-def begin(agents, tasks, starts, several):
+def begin(agents, tasks, starts):
     """Start all runs."""
     for i in range(agents.size):
         me = agents[i]
-        me["s"], me["rng0"], me["rng1"] = draw_start(starts, several, me["rng0"], me["rng1"])
+        me["s"], me["rng0"], me["rng1"] = draw_start(starts, me["rng0"], me["rng1"])
         me["u"], me["t"], me["earned"] = tasks[np.uint64(0)]["first_u"], _0, 0.0
         me["narrow"] = me["option"] = NOTHING
 

@@ -301,7 +301,6 @@ def begin_table_setting(
         chance=lay_out_chance(problem),
         far=None,
         actions=None if n == N_ACTIONS else (np.uint64(n),) * (problem.room // N_ACTIONS),
-        several=True if tables.starts.size > 1 else None,
     )
     values = learner.begin(problem, setting.reward, config, 0)[0]
     is_far = setting.chance is None and bytes_per_row(values) > CACHED_BYTES
@@ -325,7 +324,7 @@ def begin_table_state(
     """Return the agents and tables of some runs."""
     agents = np.zeros(len(seeds), dtype=AGENT)
     rng.seed_runs(agents, np.array(seeds, dtype=np.uint64))
-    begin(agents, setting.tasks, problem.tables.starts, setting.several)
+    begin(agents, setting.tasks, problem.tables.starts)
     return State(agents, log, *learner.begin(problem, setting.reward, config, len(seeds)))
 
 

@@ -24,7 +24,7 @@ WORLDS = either(
     dict.fromkeys(ANY_MACHINE, ((5, 8), (1, 3, 16), 1)) | {"crm": ((2, 4, 16), (1, 2, 16), 3)},
 )
 """Numbers of actions and of outcomes, and most starts for each learner. A kernel is compiled for every number of blocks
-of four actions, and for one start or several."""
+of four actions."""
 
 
 def random_chances(seed, actions, outcomes, most):

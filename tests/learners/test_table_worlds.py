@@ -56,7 +56,7 @@ TABLES = either(
     {"qrm": ((5, 8), 3, 0.0), "crm": ((5, 8), 1, 0.0), "hrm": ((2, 3), 3, 0.25)},
 )
 """Numbers of actions, most starts and slip for each learner. A kernel is compiled for every number of blocks of four
-actions, for one start or several, and for slip or none: the daily ones are those that other tests here need too."""
+actions, and for slip or none: the daily ones are those that other tests here need too."""
 
 
 def random_tables(seed, numbers, most):
