@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,28 +104,32 @@ class Events(EventTable):
         return f"{move}{label}{', where ' + ', '.join(facts) if facts else ''}"
 
 
-def find_events(terrain: Terrain, leaves: Iterable[Leaf], apart: Literal["", "after", "move"] = "") -> Events:
+def find_events(
+    terrain: Terrain, leaves: Iterable[Leaf], after: Iterable[Array] = (), before: Iterable[Array] = ()
+) -> Events:
     """Sort the moves of a map into events by the propositions and features named.
 
-    Where rewards depend on the steps to go, which every machine state counts in its own way, moves to different cells,
-    or moves between different pairs of cells, are also kept `apart`.
+    Rewards may also depend on numbers that every machine state has its own of, such as the steps to go. `after` and
+    `before` are columns of them, [n_s], in the cell that a move leads to or comes from: events mix no different ones.
     """
     n_s = len(terrain.cells)
-    labels, after, before, moves = _Classes(n_s), _Classes(n_s), _Classes(n_s), _Classes(terrain.next_s.size)
-    parted, read = {"after": after, "before": before, "move": moves}, _read_leaves(terrain, leaves)
+    labels, moves = _Classes(n_s), _Classes(terrain.next_s.size)
+    parted, read = {"after": _Classes(n_s), "before": _Classes(n_s), "move": moves}, _read_leaves(terrain, leaves)
     for leaf, (where, column) in reversed(read.items()):
         if isinstance(leaf, Proposition):
             (labels if where == "after" else moves).split(column, 2)
-    after.split(labels.dense(), labels.bound)
+    parted["after"].split(labels.dense(), labels.bound)
     for leaf, (where, column) in read.items():
         if isinstance(leaf, Feature):
             parted[where].split(column, 2 if FEATURES[leaf.function].is_truth else int(column.max()) + 1)
-    for classes in {"": (), "after": (after,), "move": (after, before)}[apart]:
-        classes.split(np.arange(n_s), n_s)
+    for where, columns in (("after", after), ("before", before)):
+        for column in columns:
+            values, rank = np.unique(column, return_inverse=True)
+            parted[where].split(rank, len(values))
     origin, there = _ends(terrain, np.arange(terrain.next_s.size))
-    moves.split(after.dense()[there], after.bound)
-    if before.bound > 1:
-        moves.split(before.dense()[origin], before.bound)
+    moves.split(parted["after"].dense()[there], parted["after"].bound)
+    if parted["before"].bound > 1:
+        moves.split(parted["before"].dense()[origin], parted["before"].bound)
     event, example = moves.dense_with_example()
     return Events(terrain, event.reshape(terrain.next_s.shape), _columns(terrain, read, example), example)
 

@@ -108,9 +108,9 @@ def steps_to_go(steps: Array, machines: Sequence[RewardMachine]) -> list[Array]:
     return found
 
 
-def potentials(machines: Sequence[RewardMachine], terrain: Terrain, to_go: Sequence[Array], n_cols: int) -> Array:
-    """Return Phi of every cell and state, float64 [n_s, n_cols]; 0 at every end. Some Phi are -c times `to_go`."""
-    phi, first = np.zeros((len(terrain.cells), n_cols)), 0
+def potentials(machines: Sequence[RewardMachine], terrain: Terrain, to_go: Sequence[Array]) -> Array:
+    """Return Phi of every cell and state, float64 [n_s, n_u]. Some Phi are -c times `to_go`."""
+    phi, first = np.zeros((len(terrain.cells), sum(len(machine.states) for machine in machines))), 0
     for i, machine in enumerate(machines):
         if machine.potential:
             phi[:, first : first + len(machine.states)] = 0.0 - machine.potential * to_go[i][:, : len(machine.states)]
@@ -536,11 +536,13 @@ def compile_on(
     wanted, guided = leaves_read(machines), any(m.has_potential for m in machines)
     searched = TO_GO in wanted or any(m.potential for m in machines)
     to_go = _steps_to_go(terrain, machines, profile) if searched else []
-    events = find_events(terrain, wanted, "move" if guided else "after" if to_go else "")
+    phi = potentials(machines, terrain, to_go) if guided else np.zeros((len(terrain.cells), 0))
+    counted = to_go if TO_GO in wanted else []
+    events = find_events(terrain, wanted, after=np.hstack([phi, *counted]).T, before=phi.T)
     parts = [TableEvaluator(m, events, profile, to_go[i] if to_go else None).run() for i, m in enumerate(machines)]
     problem = assemble(terrain, machines, profile, events, parts).changed(slip=slip)
     if guided:
-        phi = potentials(machines, terrain, to_go, problem.plain.shape[1])
+        phi = np.pad(phi, ((0, 0), (0, problem.plain.shape[1] - phi.shape[1])))
         problem = problem.changed(potential=phi, gamma=math.nan).at(gamma)
     check_names(machines, terrain)
     return problem

@@ -296,3 +296,22 @@ def test_the_machines_of_the_reference_compile_on_its_maps_in_both_profiles(refe
                 for task in tasks:
                     assert compile(grid, task, profile=profile).shortest[0] > 0
                 assert compile(grid, tasks, profile=profile).tables.n_u == 40
+
+
+@pytest.mark.parametrize("kind", ["potential", "local-potential", "distance-to-go"])
+def test_moves_between_cells_that_count_alike_are_one_event(kind):
+    """So large tables have few events: what a potential pays depends on its values alone, not on where they are."""
+    grid = GridMap.generate("1a1b", size=13, seed=1)
+    problem = compile(grid, RewardMachine.sequence("a-b", kind=kind))
+    tables = problem.tables
+    assert len(tables.reward) < tables.next_s.size / 2
+    for gamma in (0.5, 0.9):
+        at = problem.at(gamma)
+        for s, a in np.ndindex(tables.next_s.shape):
+            there, event = int(tables.next_s[s, a]), int(tables.event[s, a])
+            for u in range(tables.n_u):
+                after = int(tables.delta[event, u])
+                moved = 0.0 if at.potential is None else gamma * at.potential[there, after] - at.potential[s, u]
+                assert at.tables.reward[event, u] == problem.plain[event, u] + moved
+                if kind == "distance-to-go":
+                    assert problem.plain[event, u] == (0 if after == 2 else -problem.steps_to_go[there, after])
