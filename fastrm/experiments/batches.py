@@ -25,10 +25,11 @@ from urllib.parse import quote
 import numpy as np
 
 from fastrm.arrays import Array
-from fastrm.errors import FastrmError, StoreError
+from fastrm.errors import FastrmError, MachineError, StoreError
 from fastrm.exact import ScoreUnit, score_ceiling, score_units
 from fastrm.experiments.plan import Plan
 from fastrm.learners import SHARE_FOR_TABLES, Batch, Run, iter_runs, registry
+from fastrm.problems import Problem
 from fastrm.resources import usable_memory
 from fastrm.results import MAX_ERROR, Disk, Frame, bytes_of_run, empty_frame, fill_in
 from fastrm.schedules import final
@@ -182,8 +183,19 @@ def _yardstick(plan: Plan, run: int) -> tuple[int, int, float, float, int]:
 
 @functools.lru_cache(maxsize=64)
 def _unit(plan: Plan, grid: int, task: int, gamma: float, epsilon: float, limit: int) -> tuple[ScoreUnit, ...]:
-    """Return the unit of the score; all kinds of machine for a task share it, so the first method's will do."""
-    return score_units(plan.problem(grid, task, 0), gamma, epsilon, limit)
+    """Return the unit of the score."""
+    return score_units(_any_problem(plan, grid, task), gamma, epsilon, limit)
+
+
+def _any_problem(plan: Plan, grid: int, task: int) -> Problem:
+    """Return a problem of a task on a map; units and ceilings are those of every kind, and some may be refused."""
+    refusals: list[MachineError] = []
+    for method in range(len(plan.methods)):
+        try:
+            return plan.problem(grid, task, method)
+        except MachineError as refusal:
+            refusals.append(refusal)
+    raise refusals[0]
 
 
 @functools.lru_cache(maxsize=64)
@@ -194,7 +206,7 @@ def _ceiling(plan: Plan, grid: int, task: int, gamma: float, epsilon: float, lim
     """
     try:
         units = [unit.one for unit in _unit(plan, grid, task, gamma, epsilon, limit)]
-        found = score_ceiling(plan.problem(grid, task, 0), epsilon, limit)
+        found = score_ceiling(_any_problem(plan, grid, task), epsilon, limit)
         mean = sum(units) / len(units)
         return sum(mean / unit * ceiling for unit, ceiling in zip(units, found, strict=True)) / len(units)
     except Exception:  # the runs are fine without it

@@ -129,3 +129,23 @@ def test_a_table_that_is_too_wide_loses_no_swept_setting(tmp_path, capsys, monke
         words in table for words in ("linear(1, 0.2,", "50000)", "expected-sarsa-num-bool", "settled", "shortest")
     )
     assert main(["info", str(tmp_path / "wide.h5")]) == 0 and "  start     anywhere\n" in capsys.readouterr().out
+
+
+def test_a_kind_that_a_map_refuses_fails_alone_whatever_the_order_of_methods():
+    """On two a the kind offset is refused; the unit of the score belongs to the task, so another kind gives it."""
+    methods = ("crm-offset", "crm-bool", "crm-local")
+    scores = []
+    for order in (methods, methods[::-1]):
+        experiment = Experiment(
+            name="refused", setups=("2a1b",), maps=1, size=7, tasks=("a-b",), seeds=1, steps=1000, methods=order
+        )
+        plan = Plan.of(experiment)
+        frame = work(plan.to_json(), range(plan.count))[0]
+        labels = plan.coordinate("label", np.arange(plan.count)).astype(str)
+        failed = dict(zip(labels, frame["error"] != b"", strict=True))
+        assert failed == {"crm-offset": True, "crm-bool": False, "crm-local": False}
+        assert (
+            b"there are 2 a: rewards of the kind offset can mislead" in frame["error"][list(labels).index("crm-offset")]
+        )
+        scores.append(frame["optimal_arps"][list(labels).index("crm-bool")])
+    assert scores[0] == scores[1] > 0
