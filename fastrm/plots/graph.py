@@ -5,14 +5,16 @@ rounds of sorting by the mean height of their neighbours). Downwards, the column
 state is a loop on one side of it; another edge bends as little as it takes to miss the states between. A failure that
 many states lead to is drawn beside each of them, which saves long arrows.
 
-Every text has a few dozen candidate places, on both sides of its arrow. Texts are placed one after the other where they
-overlap least with states, arrows and other texts, and then a few times again, each in view of all others.
+Every text has a few dozen candidate places, on both sides of its arrow and, where there is no room, right on it. Texts
+are placed one after the other where they overlap least with states, arrows and other texts and are nearer to their own
+arrow than to any other, and then a few times again, each in view of all others.
 
 Lengths are in points of the page; x grows to the right and y downwards.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -198,6 +200,8 @@ _LABEL_ROUNDS = 3
 MANY_LABELS = 150
 """Texts beyond which each is placed once: time grows with their square."""
 _HARD, _SOFT = 1000.0, 25.0  # costs: of lying on a state, a text or the own arrow; of a point of another arrow
+_FOREIGN, _ON_OWN = 800.0, 90.0  # of being nearer to another arrow than to the own one; of lying right on the own one
+_NEAR = 40.0  # arrows farther away than this are no rivals
 
 
 def place_labels(curves: Sequence[Curve], sizes: Array, taken: Array) -> tuple[list[Point], int, int]:
@@ -212,15 +216,19 @@ def place_labels(curves: Sequence[Curve], sizes: Array, taken: Array) -> tuple[l
     for _ in range(_LABEL_ROUNDS if len(curves) <= MANY_LABELS else 1):
         for k, (boxes, taste) in enumerate(options):
             placed[k] = np.nan
-            crowd, (on_states, on_own, on_others) = np.nan_to_num(shared_area(boxes, placed)).sum(axis=1), checked[k]
+            crowd, (on_states, on_own, on_others, foreign) = (
+                np.nan_to_num(shared_area(boxes, placed)).sum(axis=1),
+                checked[k],
+            )
             forbidden = _HARD * ((crowd > 0) + (on_states > 0) + 1.0 * on_own) + crowd + on_states
-            choice[k] = int(np.argmin(np.round(taste + forbidden + _SOFT * on_others, 6)))
+            choice[k] = int(np.argmin(np.round(taste + forbidden + _SOFT * on_others + _FOREIGN * foreign, 6)))
             placed[k] = boxes[choice[k]]
     hard = soft = 0
-    for k, (on_states, on_own, on_others) in enumerate(checked):
+    for k, (on_states, on_own, on_others, foreign) in enumerate(checked):
         others = np.delete(placed, k, axis=0)
         hard += bool(shared_area(placed[k : k + 1], others).any() or on_states[choice[k]] or on_own[choice[k]])
-        soft += bool(on_others[choice[k]])
+        on_line = choice[k] >= len(on_own) - len(_SHARES)
+        soft += bool(on_others[choice[k]]) + 2 * bool(foreign[choice[k]]) + on_line
     centres = [(float(left + right) / 2, float(top + bottom) / 2) for left, top, right, bottom in placed]
     return centres, hard, soft
 
@@ -239,14 +247,37 @@ def _candidates(points: Array, size: Array) -> tuple[Array, Array]:
             boxes.append(np.concatenate([centre - size, centre + size], axis=1))
             # near the middle, above rather than below, close by
             tastes.append(12 * np.abs(_SHARES - 0.45) + np.where(normal[:, 1] > 0.3, 2.0, 0.0) + gap / 2)
+    boxes.append(np.concatenate([points[at] - size, points[at] + size], axis=1))
+    is_loop = math.dist(points[0], points[-1]) < np.ptp(points, axis=0).max()  # which a text on it would hide
+    tastes.append((_FOREIGN - 200 if is_loop else _ON_OWN) + 12 * np.abs(_SHARES - 0.5))
     return np.concatenate(boxes), np.concatenate(tastes)
 
 
-def _check(k: int, boxes: Array, points: Sequence[Array], taken: Array) -> tuple[Array, Array, Array]:
-    """Return, per candidate, the area shared with states, whether it lies on its own arrow, and points of others."""
+def _check(k: int, boxes: Array, points: Sequence[Array], taken: Array) -> tuple[Array, Array, Array, Array]:
+    """Return what is wrong with every candidate.
+
+    The area shared with states, whether a text that should be beside its arrow lies on it, points of others, and
+    whether another arrow is nearer.
+    """
     others = [other for i, other in enumerate(points) if i != k] if len(points) <= MANY_LABELS else []
-    on_others = points_inside(boxes, np.concatenate(others)) if others else np.zeros(len(boxes), dtype=np.int64)
-    return shared_area(boxes, taken).sum(axis=1), points_inside(boxes, points[k]) > 0, np.minimum(on_others, 20)
+    beside = np.arange(len(boxes)) < len(boxes) - len(_SHARES)
+    on_own = beside & (points_inside(boxes, points[k]) > 0)
+    every = np.concatenate(others) if others else np.empty((0, 2))
+    low, high = boxes[:, :2].min(axis=0) - _NEAR, boxes[:, 2:].max(axis=0) + _NEAR
+    rivals = every[((every > low) & (every < high)).all(axis=1)]
+    on_others = np.minimum(points_inside(boxes, rivals), 20)
+    foreign = beside & (nearest(boxes, rivals) < nearest(boxes, points[k]) + 1.0)  # on its own arrow a text is clear
+    return shared_area(boxes, taken).sum(axis=1), on_own, on_others, foreign
+
+
+def nearest(boxes: Array, points: Array) -> Array:
+    """Return the distance of every box [n, 4] from the nearest of some points [m, 2]; infinite where there is none."""
+    if not len(points):
+        return np.full(len(boxes), np.inf)
+    x, y, (left, top, right, bottom) = points[:, 0], points[:, 1], boxes.T[:, :, None]
+    aside = np.maximum(np.maximum(left - x, x - right), 0.0)
+    above = np.maximum(np.maximum(top - y, y - bottom), 0.0)
+    return np.asarray(np.hypot(aside, above).min(axis=1))
 
 
 LOOP = 40.0
@@ -267,6 +298,61 @@ def _loop(node: Node, side: Point) -> Curve:
         rim = node.rim((node.place[0] + x, node.place[1] + y))
         ends.append((rim, (rim[0] + 1.3 * LOOP * out[0], rim[1] + 1.3 * LOOP * out[1])))
     return Curve(ends[0][0], ends[0][1], ends[1][1], ends[1][0])
+
+
+_TURNS = tuple(math.radians(angle) for angle in (0, 30, -30, 60, -60, 90, -90, 180, 150, -150, 120, -120))
+
+
+def _straight(here: Node, there: Node) -> Curve:
+    """Return the straight line from rim to rim."""
+    begin, end = here.rim(there.place), there.rim(here.place)
+    return quadratic(begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2), end)
+
+
+def _boxes(nodes: Sequence[Node]) -> Array:
+    """Return the boxes of states, [n, 4]."""
+    return np.array([node.box() for node in nodes]).reshape(-1, 4)
+
+
+def _clear_mark(node: Node, mark: Node, text: tuple[str, ...], others: Sequence[Node], rivals: Array) -> Node:
+    """Return a failure beside a state, moved until few other arrows cross it, its arrow and its text."""
+    away = np.array(mark.place) - node.place
+    ahead = np.array([1.0, 0.0]) if abs(away[1]) > abs(away[0]) else np.array([0.0, 1.0])
+    size = np.array([max(text_width(line, SIZE) for line in text) / 2 + 4, LINE * len(text) / 2 + 4])
+    found: list[tuple[float, Node]] = []
+    for longer, side, aside in itertools.product((1.0, 1.4), (1.0, -1.0), (0.0, 40.0, -40.0, 80.0, -80.0)):
+        x, y = node.place + side * longer * away + aside * ahead
+        moved = replace(mark, place=(float(x), float(y)))
+        points = _straight(node, moved).points()
+        boxes = np.array([moved.box(2.0), [*points.min(axis=0) - size, *points.max(axis=0) + size]])
+        on_states = shared_area(np.array([moved.box(4.0)]), _boxes(others)) > 0
+        found.append((float(points_inside(boxes, rivals).sum()) + 1000 * float(on_states.sum()), moved))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _clear_loop(node: Node, side: Point, text: tuple[str, ...], states: Sequence[Node], rivals: Array) -> Curve:
+    """Return a loop and room for its text that few other arrows cross, on the given side unless others are better."""
+    wide, high = max(text_width(line, SIZE) for line in text), LINE * len(text)
+    found: list[tuple[float, Curve]] = []
+    for turn in _TURNS:
+        cos, sin = math.cos(turn), math.sin(turn)
+        way = side[0] * cos - side[1] * sin, side[0] * sin + side[1] * cos
+        curve = _loop(node, way)
+        points, tip = curve.points(), np.mean(curve.points()[20:29], axis=0)
+        beyond = tip + np.array(way) * (4 + abs(way[0]) * wide / 2 + abs(way[1]) * high / 2)
+        half = np.array([wide, high]) / 2
+        boxes = np.array([
+            [*points.min(axis=0) - 2, *points.max(axis=0) + 2], [*beyond - half, *beyond + half],
+        ])  # fmt: skip
+        crossed = float(points_inside(boxes, rivals).sum()) + 100 * float(
+            (shared_area(boxes, _boxes(states)) > 0).sum()
+        )
+        found.append((crossed, curve))
+        if not crossed:
+            break
+    return min(found, key=lambda one: one[0])[1]
 
 
 def _arc(here: Node, there: Node, both_ways: bool, states: Array, loops: Array) -> tuple[int, Curve]:
@@ -382,20 +468,38 @@ def _place_nodes(
     widest = max(text_width(line, SIZE) for lines in texts for line in lines)
     lines = max(len(lines) for lines in texts)
     if downwards:
-        along = 2 * RADIUS + (24 + LINE * lines) * scale
+        along = [(2 * RADIUS + (24 + LINE * lines) * scale) * x for x in range(len(columns))]
         across = 2 * max(wide.values()) + (LOOP + widest) * scale
     else:
-        along = 2 * max(wide.values()) + (28 + widest) * scale
+        along = _columns_apart(columns, joined, wide, scale)
         across = 2 * RADIUS + (LOOP + 10 + LINE * lines) * scale
         if any(v in machine.failure for _, v in joined):
             across += 2 * SMALL + 20
     nodes = {}
     for x, column in enumerate(columns):
         for y, u in enumerate(column):
-            ahead, aside = along * x, across * (y - (len(column) - 1) / 2)
+            ahead, aside = along[x], across * (y - (len(column) - 1) / 2)
             place = (aside, ahead) if downwards else (ahead, aside)
             nodes[u] = Node(printable(u), place, role_of(machine, u), wide[u])
     return nodes
+
+
+def _columns_apart(columns: list[list[str]], joined: Joined, wide: dict[str, float], scale: float) -> list[float]:
+    """Return where the columns are: as far apart as the texts between two of them, and beside their loops, need."""
+    column = {u: x for x, states in enumerate(columns) for u in states}
+    size = {pair: max(text_width(line, SIZE) for line in lines) for pair, lines in joined.items()}
+    half = [max(wide[u] for u in states) for states in columns]
+    loop = [max((size.get((u, u), 0.0) / 2 for u in states), default=0.0) for states in columns]
+    places = [0.0]
+    for x in range(1, len(columns)):
+        between = [
+            size[u, v] / abs(column[u] - column[v])
+            for u, v in joined
+            if u in column and v in column and min(column[u], column[v]) < x <= max(column[u], column[v])
+        ]
+        room = half[x - 1] + half[x] + (28 + max(between, default=0.0)) * scale
+        places.append(places[-1] + max(room, loop[x - 1] + loop[x] + 14 * scale))
+    return places
 
 
 def _connect(
@@ -414,19 +518,25 @@ def _connect(
         (*np.minimum(points, points + room).min(axis=0), *np.maximum(points, points + room).max(axis=0))
         for points in (curve.points() for curve in loops.values())
     ]
-    arrows, hit = [], 0
-    for (u, v), text in joined.items():
+    curves, hit = {}, 0
+    for u, v in joined:
         if u == v:
-            curve = loops[u]
-        elif v in crowded:
-            begin, end = nodes[u].rim(marks[u, v].place), marks[u, v].rim(nodes[u].place)
-            curve = quadratic(begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2), end)
-        else:
+            continue
+        if v not in crowded:
             others = [*(node for name, node in nodes.items() if name not in (u, v)), *marks.values()]
             boxes = np.array([node.box(6.0) for node in others]).reshape(-1, 4)
-            hits, curve = _arc(nodes[u], nodes[v], (v, u) in joined, boxes, np.array(around).reshape(-1, 4))
+            hits, curves[u, v] = _arc(nodes[u], nodes[v], (v, u) in joined, boxes, np.array(around).reshape(-1, 4))
             hit += hits
-        arrows.append(Arrow(u, v, curve, text))
+    for u, v in marks:
+        others = [*nodes.values(), *(mark for pair, mark in marks.items() if pair != (u, v))]
+        rivals = np.concatenate([np.empty((0, 2)), *(curve.points() for curve in curves.values())])
+        marks[u, v] = _clear_mark(nodes[u], marks[u, v], joined[u, v], others, rivals)
+        curves[u, v] = _straight(nodes[u], marks[u, v])
+    for u in loops:
+        states = [*(node for name, node in nodes.items() if name != u), *marks.values()]
+        rivals = np.concatenate([np.empty((0, 2)), *(curve.points() for curve in curves.values())])
+        curves[u, u] = _clear_loop(nodes[u], side, joined[u, u], states, rivals)
+    arrows = [Arrow(u, v, curves[u, v], text) for (u, v), text in joined.items()]
     drawn = [*nodes.values(), *marks.values()]
     x, y = nodes[machine.start].place
     reach = RADIUS if downwards else nodes[machine.start].half_width
