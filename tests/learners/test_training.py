@@ -20,10 +20,13 @@ from fastrm.experiments import Plan
 from fastrm.learners import Batch
 from fastrm.results.schema import PER_TICK
 
+from sizes import either
 from small_problems import of_each_kind
 from tiny_experiment import contents, experiment
 
 KINDS = ("grid", "table", "water", "agenda")
+CURVED = either(KINDS, ("grid",))
+"""Kinds of problems whose runs log a greedy curve, too, for which other kernels are compiled."""
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +38,13 @@ def problems():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_shorter_than_a_tick_logs_its_last_step(problems, kind, tick):
     problem, algo = problems[kind]
-    short, whole = (train(problem, algo, steps=1000, tick=t, episode_limit=100, greedy=True) for t in (tick, 1000))
+    short, whole = (
+        train(problem, algo, steps=1000, tick=t, episode_limit=100, greedy=kind in CURVED) for t in (tick, 1000)
+    )
     assert short.step.tolist() == [1000] and short.episodes[0] >= 10
     for name in ("step", "q", *PER_TICK):
-        assert getattr(short, name).tobytes() == getattr(whole, name).tobytes(), name
+        if kind in CURVED or name != "greedy_curve":
+            assert getattr(short, name).tobytes() == getattr(whole, name).tobytes(), name
 
 
 @pytest.mark.parametrize("piece", [1, 7, 299, 300])
