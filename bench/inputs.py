@@ -47,6 +47,10 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--closer", choices=("nearest", "any"), help="kind numeric-boolean: pay for nearing the nearest target, or any"
     )
+    parser.add_argument(
+        "--offset", type=_rate, metavar="K",
+        help="kinds offset and local-potential: how far each later target counts as being: size, legs or a number",
+    )  # fmt: skip
     parser.add_argument("--profile", default="clean", help="clean (default), icarte2022, or such as 'clean + prune'")
     parser.add_argument(
         "--metric", choices=("manhattan", "geodesic"), default="manhattan",
@@ -158,6 +162,7 @@ def read_machine(arguments: argparse.Namespace) -> RewardMachine:
         kind=arguments.kind,
         terminal_reward=arguments.terminal_reward,
         closer=arguments.closer,
+        offset=arguments.offset,
         spell=_flag,
     )
 

@@ -41,7 +41,7 @@ from fastrm.machines import RewardMachine, find_machine
 from fastrm.problems import Problem, compile
 from fastrm.worlds import WaterWorld, check_water, find_grid, split_world
 
-GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer")
+GRID_SETTINGS, MACHINE_SETTINGS = ("size", "map_seed"), ("kind", "terminal_reward", "closer", "offset")
 COMPILE_SETTINGS = ("profile", "metric", "slip", "gamma", "start", "features", "labels")
 WATER_SETTINGS = ("world", "world_seed", "velocity")
 SETTINGS = ("grid", *GRID_SETTINGS, *WATER_SETTINGS, "machine", *MACHINE_SETTINGS, *COMPILE_SETTINGS)
@@ -57,10 +57,10 @@ def build_problem(problem: Problem | None, settings: dict[str, Any]) -> Problem:
 
     Settings are ``grid`` (a map or world, its file, a world in a file such as ``worlds.json:M3``, a setup such as
     ``2a2b2c``, placed by ``size`` and ``map_seed``, or ``water``, with ``map_seed``), ``machine`` (a machine, a list of
-    them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with ``terminal_reward`` and ``closer``),
-    ``profile``, ``metric``, ``slip``, ``start``, ``features``, ``labels`` and ``gamma`` (of potentials). In place of
-    ``grid``, ``world`` is a `WaterWorld` or its file; it is generated from ``world_seed`` if left out. ``velocity`` is
-    that of its agent at the start.
+    them, a machine file, or a task such as ``a-b-c`` in a ``kind``, with ``terminal_reward``, ``closer`` and
+    ``offset``), ``profile``, ``metric``, ``slip``, ``start``, ``features``, ``labels`` and ``gamma`` (of potentials).
+    In place of ``grid``, ``world`` is a `WaterWorld` or its file; it is generated from ``world_seed`` if left out.
+    ``velocity`` is that of its agent at the start.
     """
     for name in settings:
         check_known(name, SETTINGS, settings)

@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from itertools import pairwise
 from textwrap import wrap
@@ -53,7 +53,7 @@ class KindAdvice:
 
     name: str
     """The kind; ``yours`` for a machine that pays otherwise than all of them by default."""
-    machine: RewardMachine | None
+    machine: RewardMachine | None = field(repr=False)
     """The machine in this kind, None where the kind is refused."""
     verdict: str
     """As of `guarantee` on this map; ``refused`` where the kind is not for the task or the map."""
@@ -79,7 +79,7 @@ class KindAdvice:
     """The largest true value: from such initial values on, QRM and CRM are not locked in (T5). None if not safe."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """What `advise` found; printed, it is one screen in plain words."""
 
@@ -98,7 +98,7 @@ class Advice:
     why: str
     """What makes it safe."""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(_screen(self))
 
 

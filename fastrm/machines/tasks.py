@@ -117,6 +117,7 @@ def find_machine(
     kind: KindName | None = None,
     terminal_reward: float | None = None,
     closer: Literal["nearest", "any"] | None = None,
+    offset: Literal["size", "legs"] | float | None = None,
     spell: Callable[[str], str] = str,
 ) -> RewardMachine:
     """Load a machine file, or build a task such as ``a-b-c``; `spell` turns a setting's name into that of messages."""
@@ -127,13 +128,14 @@ def find_machine(
             kind="boolean" if kind is None else kind,
             terminal_reward=terminal_reward,
             closer="nearest" if closer is None else closer,
+            offset="size" if offset is None else offset,
         )
     if not Path(name).suffix and not exists(name):
         try:
             task(str(name))
         except MachineError as problem:
             raise MachineError(f"{problem} (and there is no machine file of this name)") from None
-    given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer}
+    given: dict[str, Any] = {"kind": kind, "terminal_reward": terminal_reward, "closer": closer, "offset": offset}
     refuse_given(given, f"goes with a task such as a-b-c, but {shown(str(name))} names a machine file", spell)
     return RewardMachine.load(name)
 

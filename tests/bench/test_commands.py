@@ -10,6 +10,7 @@ import pytest
 
 import fastrm
 from fastrm.bench.__main__ import main
+from fastrm.machines import find_machine
 
 from sizes import FULL
 
@@ -134,3 +135,11 @@ def test_a_shell_is_told_the_arguments_of_the_command_at_hand(line, flags, monke
     assert stop.value.code == 0
     monkeypatch.setitem(sys.modules, "argcomplete", None)  # not installed: nothing happens
     assert main(["run", "--list"]) == 0
+
+
+@pytest.mark.parametrize(("offset", "first"), [("legs", "leg(a, b)"), ("30", "30"), ("size", "span()")])
+def test_an_offset_is_asked_for_on_the_command_line(capsys, tmp_path, offset, first):
+    words = ["1a1b", "a-b", "--size", "9", "--kind", "offset", "--offset", offset, "--json"]
+    assert main(["check", *words]) == 0 and json.loads(capsys.readouterr().out)["is_shortest"]
+    machine = find_machine("a-b", kind="offset", offset=float(offset) if offset == "30" else offset)
+    assert f"reward -{first}" in machine.write()
