@@ -51,6 +51,12 @@ class Vectors:
         """Store a vector of `BLOCK` doubles."""
         self.builder.store(vector, self.address(data, offset, BLOCK), align=8)
 
+    def columns(self, data, offset):
+        """Load the numbers of `BLOCK` neighbouring columns, uint32."""
+        where = self.builder.gep(data, [offset], source_etype=INDEX)
+        wide = ir.VectorType(INDEX, BLOCK)
+        return self.builder.load(self.builder.bitcast(where, wide.as_pointer()), align=4, typ=wide)
+
     def pair(self, data, first, second):
         """Load two doubles that do not lie side by side."""
         vector = ir.Constant(doubles(2), ir.Undefined)
@@ -218,25 +224,55 @@ def rows_of(actions):
     return N_ACTIONS if isinstance(actions, types.NoneType) else N_ACTIONS * len(actions)
 
 
+def apply_td(b, signature, arguments, load_row):
+    """Generate the TD rule on four neighbouring columns; ``load_row(offset)`` loads what lies ahead in one row."""
+    builder = b.builder
+    row, row_next, n_cols, reward, row_reward, alpha, gamma = (*arguments[1:4], b.data(4), *arguments[5:8])
+    values = [load_row(offset) for offset in b.steps(row_next, n_cols, rows_of(signature.args[8]))]
+    while len(values) > 1:
+        paired = zip(values[::2], values[1::2], strict=False)
+        values = [b.larger(x, y) for x, y in paired] + values[len(values) & ~1 :]
+    old = b.load(b.data(0), row)
+    target = builder.fadd(b.load(reward, row_reward), builder.fmul(b.broadcast(gamma), values[0]))
+    new = builder.fadd(old, builder.fmul(b.broadcast(alpha), builder.fsub(target, old)))
+    b.store(b.normal(new), b.data(0), row)
+
+
 @intrinsic
 def td_block(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions):
     """Apply the TD rule to four neighbouring columns; rows are offsets into the flat arrays. `q` is updated."""
 
     def generate(context, builder, signature, arguments):
         b = Vectors(context, builder, signature, arguments)
-        _, row, row_next, n_cols, _, row_reward, alpha, gamma, _ = arguments
-        q, reward = b.data(0), b.data(4)
-        values = [b.load(q, offset) for offset in b.steps(row_next, n_cols, rows_of(actions))]
-        while len(values) > 1:
-            paired = zip(values[::2], values[1::2], strict=False)
-            values = [b.larger(x, y) for x, y in paired] + values[len(values) & ~1 :]
-        best = values[0]
-        old = b.load(q, row)
-        target = builder.fadd(b.load(reward, row_reward), builder.fmul(b.broadcast(gamma), best))
-        b.store(b.normal(builder.fadd(old, builder.fmul(b.broadcast(alpha), builder.fsub(target, old)))), q, row)
+        apply_td(b, signature, arguments, lambda offset: b.load(b.data(0), offset))
         return context.get_dummy_value()
 
     return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions), generate
+
+
+@intrinsic
+def td_apart(typingctx, q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions, delta):
+    """Like `td_block`, where the columns ahead are those in `delta`, uint32, from `row_reward` on."""
+
+    def generate(context, builder, signature, arguments):
+        b = Vectors(context, builder, signature, arguments)
+        q, empty = b.data(0), ir.Constant(doubles(BLOCK), ir.Undefined)
+        ahead = b.columns(b.data(9), arguments[5])
+        lanes = [
+            builder.zext(builder.extract_element(ahead, ir.Constant(INDEX, j)), arguments[2].type) for j in range(BLOCK)
+        ]
+
+        def load_row(offset):
+            vector = empty
+            for j, lane in enumerate(lanes):
+                value = builder.load(b.element(q, builder.add(offset, lane)), typ=DOUBLE)
+                vector = builder.insert_element(vector, value, ir.Constant(INDEX, j))
+            return vector
+
+        apply_td(b, signature, arguments, load_row)
+        return context.get_dummy_value()
+
+    return types.void(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions, delta), generate
 
 
 @intrinsic
@@ -338,9 +374,14 @@ if numba.config.DISABLE_JIT:
         return np.uint64(int(mask).bit_count())
 
     def td_block(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions):  # noqa: D103
-        rows = N_ACTIONS * (1 if actions is None else len(actions))
+        td_apart(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions, None)
+
+    def td_apart(q, row, row_next, n_cols, reward, row_reward, alpha, gamma, actions, delta):  # noqa: D103
+        rows, ahead = N_ACTIONS * (1 if actions is None else len(actions)), range(BLOCK)
+        if delta is not None:
+            ahead = delta[int(row_reward) : int(row_reward) + BLOCK].tolist()
+        best = [max(q[int(row_next) + a * int(n_cols) + v] for a in range(rows)) for v in ahead]
         for k in range(BLOCK):
-            best = max(q[int(row_next) + a * int(n_cols) + k] for a in range(rows))
             old = q[int(row) + k]
-            new = old + alpha * (reward[int(row_reward) + k] + gamma * best - old)
+            new = old + alpha * (reward[int(row_reward) + k] + gamma * best[k] - old)
             q[int(row) + k] = 0.0 if abs(new) < TINY else new

@@ -12,9 +12,9 @@ import numpy as np
 from fastrm.kernels._jit import part
 from fastrm.kernels.contracts import BLOCK, NOTHING, TINY
 from fastrm.kernels.rows import column_best
-from fastrm.kernels.simd import td_block
+from fastrm.kernels.simd import td_apart, td_block
 
-_BLOCK = np.uint64(BLOCK)
+_1, _2, _3, _BLOCK = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(BLOCK)
 
 
 @part
@@ -44,17 +44,62 @@ def sweep_quiet(q, row, row_next, n_cols, reward, row_reward, world):
 
 
 @part
-def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, image, narrow, n, world):
-    """Update the columns below n of a row of `q`, one after the other, each with its own successor.
+def update_column(q, row, row_next, n_cols, reward, row_reward, delta, v, world):
+    """Update one column of a row of `q` with its own successor."""
+    best = column_best(q, row_next + np.uint64(delta[row_reward + v]), n_cols, world.actions)
+    q[row + v] = td(q[row + v], reward[row_reward + v], best, world.setting.rule.alpha, world.setting.rule.gamma)
 
-    After an event that narrows (see `episode.narrow_by`), only the columns that event can lead to.
+
+@part
+def sweep_ordered(q, row, row_next, n_cols, reward, row_reward, delta, image, narrow, n, world):
+    """Update the columns below n of a row of `q` in order, each with its own successor.
+
+    After an event that narrows (see `episode.narrow_by`), only the columns that event can lead to. Otherwise in blocks:
+    that is the same unless a column reads another of its block, which was updated before it. Padding leads to column n
+    and stays 0.
     """
-    rule = world.setting.rule
-    for k in range(n):
-        v = np.uint64(k)
+    rule, v = world.setting.rule, np.uint64(0)
+    while (narrow != NOTHING or n_cols == _BLOCK) and v < n:  # a row of one block has a kernel to itself, kept short
         if narrow == NOTHING or image[narrow * n_cols + v]:
-            best = column_best(q, row_next + np.uint64(delta[row_reward + v]), n_cols, world.actions)
-            q[row + v] = td(q[row + v], reward[row_reward + v], best, rule.alpha, rule.gamma)
+            update_column(q, row, row_next, n_cols, reward, row_reward, delta, v, world)
+        v += _1
+    while v < n:
+        # a clock ticks: neighbours lead to neighbours, block after block
+        shift = np.uint64(delta[row_reward + v]) - v
+        while v < n and shift + _3 > _2 and leads_to_neighbours(delta, row_reward + v, v + shift):
+            paid = row_reward + v
+            td_block(q, row + v, row_next + v + shift, n_cols, reward, paid, rule.alpha, rule.gamma, world.actions)
+            v += _BLOCK
+        # the block that is left, apart or one by one
+        if v < n and may_swap(delta, row_reward + v, v):
+            paid = row_reward + v
+            td_apart(q, row + v, row_next, n_cols, reward, paid, rule.alpha, rule.gamma, world.actions, delta)
+            v += _BLOCK
+        elif v < n:
+            for k in range(BLOCK):
+                update_column(q, row, row_next, n_cols, reward, row_reward, delta, v + np.uint64(k), world)
+            v += _BLOCK
+
+
+@part
+def leads_to_neighbours(delta, place, ahead):
+    """Return whether four columns lead to `ahead` and the three after it."""
+    return (
+        np.uint64(delta[place]) == ahead
+        and np.uint64(delta[place + _1]) == ahead + _1
+        and np.uint64(delta[place + _2]) == ahead + _2
+        and np.uint64(delta[place + _3]) == ahead + _3
+    )
+
+
+@part
+def may_swap(delta, place, v):
+    """Return whether none of four columns from v on leads to one of them before it."""
+    return (
+        np.uint64(delta[place + _1]) - v >= _1
+        and np.uint64(delta[place + _2]) - v >= _2
+        and np.uint64(delta[place + _3]) - v >= _3
+    )
 
 
 @part

@@ -98,6 +98,8 @@ def test_a_missed_deadline_pays_what_failing_pays_in_every_kind():
     for kind, reward in paid.items():
         late = [edge for edge in task("a-b within 3", kind=kind).edges if edge.target == "failed"]
         assert [constant(edge.reward) for edge in late] == [reward]
+    waits = [write(edge.reward) for edge in task("a-b within 3", kind="numeric").edges if edge.source == "u1"]
+    assert waits == ["10000", "-d(b)"]
     with pytest.raises(MachineError, match="the kind offset is for different targets in turn"):
         task("a-b within 3", kind="offset")
 
@@ -162,12 +164,49 @@ def test_learning_equals_the_oracle_on_the_machine_unrolled_by_hand(algo, profil
         by_hand = unrolled(spec)
         settings = {"tick": 37, "window": 5, "optimum": [0.5]}
         oracle = naive.LEARNERS[algo](text, [by_hand], seed, profile=PROFILES[profile], limit=25, **settings)
-        oracle.states = [(0, name) for name in by_hand["states"]]
         batch = Batch(problem, algo, steps=300, seeds=[seed], episode_limit=25, episodes=True, **settings)
         batch.advance(300)
         assert_equal(oracle.run(300), batch)
         compared += 1
     assert compared >= either(75, 6)
+
+
+UP_AND_DOWN = {
+    "states": ["u0"], "start": "u0", "success": ["done"], "failure": [], "score": "task",
+    "variables": [("count", "n", 0, 14, True)],
+    "edges": [
+        ("u0", ("and", ("prop", "a"), ("<", ("num", 13), ("val", "n"))), "done", ("num", 1), []),
+        ("u0", ("and", ("prop", "a"), ("<=", ("val", "n"), ("num", 13))), "u0", ("val", "n"), [("n", "+=", 1)]),
+        ("u0", ("prop", "b"), "u0", ("num", 5), [("n", "-=", 1)]),
+        ("u0", "otherwise", "u0", ("num", 0), []),
+    ],
+}  # fmt: skip
+TIMED = {
+    "states": ["w", "r"], "start": "w", "success": ["done"], "failure": ["late"], "score": "task",
+    "variables": [("clock", "t", 0, 22, True)],
+    "edges": [
+        ("w", ("prop", "a"), "r", ("num", 0), [("t", "=", 0)]), ("w", "otherwise", "w", ("num", 0), []),
+        ("r", ("and", ("prop", "b"), ("<=", ("val", "t"), ("num", 21))), "done", ("-", ("num", 30), ("val", "t")), []),
+        ("r", ("<", ("num", 21), ("val", "t")), "late", ("num", 0), []), ("r", "otherwise", "r", ("num", 0), []),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("algo", ["crm", "hrm"])
+@pytest.mark.parametrize("spec", [UP_AND_DOWN, TIMED], ids=["shifted down", "shifted up"])
+def test_columns_that_are_swept_in_blocks_equal_the_oracle(spec, algo, profile):
+    """In a corner room, where walls keep the agent on a and b: a column then reads what its own sweep has updated."""
+    text, machine = "XXXXX\nXAa X\nXb  X\nXXXXX\n", RewardMachine.parse(clocked_text(spec))
+    problem, by_hand = compile(GridMap.parse(text), machine, profile=profile), unrolled(spec)
+    names = dict(zip(by_hand["states"], machine.states, strict=True)) | {"done": "done", "late": "late"}
+    edges = [(names[source], guard, names[target], reward) for source, guard, target, reward in by_hand["edges"]]
+    by_hand |= {"states": list(machine.states), "start": machine.start, "edges": edges}
+    settings = {"tick": 100, "window": 5, "optimum": [0.5], "epsilon": 0.6}
+    oracle = naive.LEARNERS[algo](text, [by_hand], 3, profile=PROFILES[profile], limit=60, **settings)
+    batch = Batch(problem, algo, steps=800, seeds=[3], episode_limit=60, episodes=True, **settings)
+    batch.advance(800)
+    assert_equal(oracle.run(800), batch)
 
 
 def test_generated_machines_survive_writing():
