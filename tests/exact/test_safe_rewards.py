@@ -146,7 +146,7 @@ def sweep(numbers):
             table, metric = TERRAINS[terrain]
             for row, cells in CELLS[table].items():
                 for (column, of_several), cell in cells.items():
-                    if of_several == several:
+                    if of_several == several and (cell != "per map" or number // 12 % 4 == 0):  # these take longest
                         found = holds(cell, row, texts[column], grid, metric, gamma)
                         yield terrain, row, (column, several), cell, found, (number, gamma)
 
