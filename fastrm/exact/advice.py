@@ -27,6 +27,8 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from fastrm.config import LearnerConfig, Profile
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, FastrmError, shown
@@ -89,8 +91,8 @@ class Advice:
     gamma: float
     shortest: float
     """Fewest steps that complete the task."""
-    counts_steps: bool
-    """Whether the distances to all targets are the fewest steps to them, which some theorems need."""
+    walls_matter: bool
+    """Whether walls make ways to targets longer than their distance says; some theorems need that they do not."""
     kinds: tuple[KindAdvice, ...]
     """A row per kind, and first one for a machine of another sort, if it was given."""
     recommended: KindAdvice
@@ -180,9 +182,10 @@ def advise_on_tables(
     best = next(by_theorem[kind] for kind in _RECOMMENDED if kind in by_theorem)
     assert best.machine is not None
     name = best.machine.name.removesuffix(best.name).strip() or given.source
-    counts_steps = agenda is None or all(map(problem.terrain.counts_steps, agenda.targets))
+    targets = () if agenda is None else agenda.targets
+    walls_matter = problem.terrain.is_map and not all(map(problem.terrain.counts_steps, targets))
     shortest = problem.shortest[machine]
-    return Advice(name, problem.source, gamma, shortest, counts_steps, tuple(rows), best, _WHY[best.theorem])
+    return Advice(name, problem.source, gamma, shortest, walls_matter, tuple(rows), best, _WHY[best.theorem])
 
 
 _WHY = {
@@ -260,6 +263,8 @@ def _prove(kind: Kind, solution: TabularSolution, agenda: Agenda | None, termina
         return _Proof("T3" if terminal > 0 else "", 0.0)
     targets = () if agenda is None else agenda.targets
     counts_steps = bool(targets) and all(map(terrain.counts_steps, targets))
+    if counts_steps and np.sum([terrain.holds(x) for x in set(targets)], axis=0).max() > 1:
+        counts_steps = False  # two targets in a cell are two visits, no step apart
     if kind == "distance-to-go" or (counts_steps and (kind == "offset" or (kind == "numeric" and len(targets) == 1))):
         least = 0.0 if machine.failure else -1 / (1 - gamma)
         return _Proof("T2" if terminal > least or terminal == 0 else "", least)
@@ -274,7 +279,7 @@ def _prove(kind: Kind, solution: TabularSolution, agenda: Agenda | None, termina
     single = all(terrain.places(x) == 1 for x in targets)
     read = {leaf for edge in machine.edges for leaf in leaves(edge.guard)}
     nears_any = not single and any(isinstance(leaf, Feature) and leaf.function == "closer_any" for leaf in read)
-    if terrain.is_map and not nears_any and (len(targets) == 1 or (in_turn and single)):
+    if not nears_any and (len(targets) == 1 or (in_turn and single)):
         theorem, share = "T1a", (1 - gamma**2) / gamma
     elif single or nears_any:
         theorem, share = "T1b", 1 - gamma
@@ -329,7 +334,7 @@ def _screen(advice: Advice) -> Iterator[str]:
     for row in advice.kinds:
         if row.reason:
             yield from wrap(f"{row.name}: {row.reason}", _WIDTH)
-    if not advice.counts_steps:
+    if advice.walls_matter:
         yield from wrap(_AROUND, _WIDTH)
     yield from wrap(
         "q_init: from these initial values on, QRM and CRM cannot stay on a longer route (T5). The default is "

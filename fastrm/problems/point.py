@@ -44,10 +44,6 @@ class PointTerrain(TableTerrain):
         """Return x, y, vx and vy of numbered cells."""
         return tuple(map(tuple, self.cells[numbers].tolist()))
 
-    def counts_steps(self, name: str) -> bool:
-        """Return whether distances to each disc of a name are the fewest moves to it."""
-        return self.metric == "geodesic"
-
     def distance(self, name: str) -> Array:
         """Return the distance of every cell from the nearest disc of a name."""
         if self.metric == "geodesic":

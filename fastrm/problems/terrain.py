@@ -114,8 +114,8 @@ class Terrain(ABC):
         return int(np.count_nonzero(holds)) if holds.ndim == 1 else int(np.unique(self.next_s[holds]).size)
 
     def counts_steps(self, name: str) -> bool:
-        """Return whether distances to each place of a proposition are the fewest steps to it."""
-        return True
+        """Return whether distances to each place of a proposition are known to be the fewest moves to and from it."""
+        return False
 
     def leg(self, name: str, other: str) -> Array:
         """Return the distance from the only place of one proposition to the only place of another, for every cell."""
@@ -328,6 +328,8 @@ class GridTerrain(Terrain):
 
     def counts_steps(self, name: str) -> bool:
         """Return whether no wall makes the way to an object of a type longer than its distance says."""
+        if not self.objects(name):
+            return False
         around = replace(self, metric="geodesic")
         pairs = ((self.distance(name, only), around.distance(name, only)) for only in range(len(self.objects(name))))
         return self.metric == "geodesic" or all(bool((near == steps).all()) for near, steps in pairs)

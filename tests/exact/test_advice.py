@@ -3,7 +3,7 @@
 import pytest
 
 import fastrm
-from fastrm import ConfigError, GridMap, MachineError, RewardMachine, advise, compile, task
+from fastrm import ConfigError, GridMap, MachineError, RewardMachine, TableWorld, advise, compile, task
 
 README = GridMap.generate("1a1b1c", size=15, seed=1)
 TWO_A = GridMap.generate("2a1b", size=15, seed=5)
@@ -108,6 +108,17 @@ def test_a_missed_deadline_is_a_failure_and_theorems_heed_it():
     assert row_of(advice, "distance-to-go").theorem_reward == 0 and row_of(advice, "offset").verdict == "refused"
     numeric = row_of(advice, "numeric")
     assert numeric.theorem == "T4" and 0 < numeric.critical_reward <= numeric.theorem_reward
+
+
+def test_no_theorem_is_claimed_for_two_targets_in_a_cell_nor_for_distances_of_a_table():
+    a, elsewhere = README.objects["a"][0], (1, 1)
+    for cell, theorem in ((elsewhere, "T2"), (a, "")):
+        problem = compile(README, task("coffee-a"), labels={"coffee": [cell]})
+        assert row_of(advise(problem), "offset").theorem == theorem
+    ring = TableWorld([[(s + 1) % 9, (s - 1) % 9] for s in range(9)], {2: "a", 7: "b"})
+    advice = advise(compile(ring, task("a-b")))
+    assert [row.theorem for row in advice.kinds if row.theorem] == ["T3", "T4", "T3", "T3", "T2"]
+    assert all(row.verdict == "shortest" for row in advice.kinds if row.theorem) and not advice.walls_matter
 
 
 def test_one_machine_of_several_is_advised_on():
