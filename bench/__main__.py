@@ -67,6 +67,7 @@ COMMANDS = {
     }, file="reporting"),
     "findings": Command(_READ, "tell how often and how fast kinds of reward lead to shortest paths", {
         "findings results/beyond.h5": "tables in Markdown",
+        "findings results/pointmass.h5 --lengths": "also where paths are seldom shortest ones",
     }, file="reporting"),
     "plot": Command(_READ, "draw the figures of a result file, and write a summary as CSV", {
         "plot results/quick.h5": "files in results/quick/",

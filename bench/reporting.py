@@ -188,6 +188,9 @@ def add_findings(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``findings``."""
     add_file(parser, "a result file, such as that of suite beyond")
     parser.add_argument("--by-task", action="store_true", help="a row per task, instead of all tasks together")
+    parser.add_argument(
+        "--lengths", action="store_true", help="also tell whether tasks are learned at all, and how long paths are"
+    )
     parser.add_argument("--no-exact", action="store_true", help="leave out the exact verdicts, which take a while")
     parser.add_argument("--figure", metavar="FILE", type=Path, help="also draw the differences, as .png, .pdf or .svg")
     add_json(parser)
@@ -200,7 +203,7 @@ def run_findings(arguments: argparse.Namespace) -> int:
         print_message(f"{describe_state(results)}; told from the runs that are there")
     if arguments.figure is not None:
         _draw_gaps(results, arguments.figure)
-    wanted = {"by_task": arguments.by_task, "exact": not arguments.no_exact}
+    wanted = {"by_task": arguments.by_task, "exact": not arguments.no_exact, "lengths": arguments.lengths}
     if arguments.json:
         print_json(as_dict(results, **wanted))
         return 0
@@ -230,27 +233,31 @@ def _draw_gaps(results: Results, out: Path) -> None:
     save(draw_gaps(rows), out)
 
 
-def as_dict(results: Results, by_task: bool = False, exact: bool = True) -> dict[str, Any]:
+def as_dict(results: Results, by_task: bool = False, exact: bool = True, lengths: bool = False) -> dict[str, Any]:
     """Return the findings for programs."""
     from fastrm.plots import start_points
 
-    from .studies.findings import agreement, certified, differences, verdicts
+    from .studies.findings import agreement, certified, differences, learned, verdicts
 
     found: dict[str, Any] = {
         "sweep": list(start_points(results, tasks=by_task)),
         "differences": list(differences(results)),
     }
+    if lengths:
+        found["learned"] = list(learned(results, by_task))
     if exact and not results.plan.slip:
         known = verdicts(results.plan)
         found |= {"certified": list(certified(results.plan, known)), "agreement": list(agreement(results, known))}
     return found
 
 
-def findings_as_markdown(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[str]:
+def findings_as_markdown(
+    results: Results, by_task: bool = False, exact: bool = True, lengths: bool = False
+) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
     from .studies.findings import findings_tables
 
-    for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact)):
+    for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact, lengths=lengths)):
         yield ("\n" if k else "") + table["title"] + ".\n"
         if table["rows"]:
             yield "\n" + markdown_table(table["head"], table["rows"])

@@ -19,7 +19,7 @@ from fastrm.errors import MachineError
 from fastrm.exact import guarantee
 from fastrm.experiments import Plan, method_of
 from fastrm.plots import StartPoint, by_optimism, check_findings, short_names, start_points
-from fastrm.results import Estimate, Results, by_map, over_maps
+from fastrm.results import Estimate, Results, by_map, over_maps, share_over_maps
 
 from .claim import Share
 
@@ -51,6 +51,22 @@ class Agreement(NamedTuple):
     """Runs on certified problems."""
     shortest_elsewhere: int
     others: int
+
+
+class Learned(NamedTuple):
+    """What the runs of one method have learned, whether or not their paths are shortest ones."""
+
+    setup: str
+    method: str
+    optimism: float | None
+    complete: Estimate
+    """Share of runs whose greedy policy completes the task."""
+    length: Estimate | None
+    """Length of its path in those runs, in shortest paths; None where there are none."""
+    settled: Estimate
+    """Mean score over the last tenth of the steps."""
+    maps: Share
+    """Maps on which it completes the task in most runs; its verdict is that on "the method learns the task"."""
 
 
 class Difference(NamedTuple):
@@ -97,6 +113,26 @@ def differences(
             maps = np.array([key[0] for key in common])
             yield Difference(
                 names[setup], one, two, optimism, over_maps(gap, maps), probability, share_above(gap, maps)
+            )
+
+
+def learned(results: Results, tasks: bool = False) -> Iterator[Learned]:
+    """Yield, per setup, method and start, whether its greedy policies complete the task at all; `tasks` each apart."""
+    check_findings(results)
+    length = results["greedy_length"] / results["shortest"]
+    complete, settled = (results["greedy_length"] > 0).astype(np.float64), results.per_run_values("settled")
+    names = short_names(results["setup"].tolist())
+    for key, rows in results.groups(*(("setup", "task", "method") if tasks else ("setup", "method"))):
+        if len(rows):
+            method, maps, done = method_of(key[-1]), results["grid"][rows], rows[complete[rows] > 0]
+            yield Learned(
+                setup=f"{names[key[0]]}, task {key[1]}" if tasks else names[key[0]],
+                method=method.at(None).label,
+                optimism=method.optimism,
+                complete=share_over_maps(complete[rows], maps),
+                length=over_maps(length[done], results["grid"][done]) if len(done) else None,
+                settled=over_maps(np.nan_to_num(settled[rows]), maps),
+                maps=share_above(complete[rows] - 0.5, maps),
             )
 
 
@@ -153,8 +189,27 @@ def share_above(gaps: Array, maps: Array) -> Share:
     return Share(sum(mean > 0 for mean in means), len(means))
 
 
-def findings_tables(results: Results, by_task: bool = False, exact: bool = True) -> Iterator[Table]:
-    """Yield what a file with swept initial values shows; `exact` adds what needs the verdict on every problem."""
+def findings_tables(
+    results: Results, by_task: bool = False, exact: bool = True, lengths: bool = False
+) -> Iterator[Table]:
+    """Yield what a file with swept initial values shows; `exact` adds what needs the verdict on every problem.
+
+    `lengths` begins with what was learned where paths are not shortest ones.
+    """
+    if lengths:
+        yield {
+            "title": "Whether methods learn the task: runs whose greedy policy completes it, the length of its path in "
+            "shortest paths, and the settled score, with 95 % intervals over maps. The verdict is on the policy "
+            "completing the task in most runs, by the share of maps on which it does",
+            "head": ["maps", "method", "start", "complete", "length", "settled", "learns the task"],
+            "rows": [
+                [
+                    row.setup, row.method, _start(row.optimism), str(row.complete), str(row.length or "-"),
+                    str(row.settled), f"{row.maps}: {row.maps.verdict}",
+                ]
+                for row in learned(results, by_task)
+            ],
+        }  # fmt: skip
     points = list(start_points(results, tasks=by_task))
     yield _by_start(
         "Share of runs that end with a shortest path, by start of the values; 95 % interval over maps",

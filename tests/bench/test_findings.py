@@ -1,5 +1,6 @@
 """Sweeps of initial values: starts scaled to the true values, figures per map, tables and pictures."""
 
+import json
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ from fastrm.bench.studies.findings import (
     agreement,
     certified,
     differences,
+    learned,
     verdicts,
 )
 from fastrm.exact import value_range
@@ -185,6 +187,32 @@ def test_the_command_prints_tables_of_every_start(file, capsys):
     assert main(["findings", str(file), "--by-task", "--no-exact"]) == 0
     said = capsys.readouterr().out
     assert "| open, task {a,b} | crm-dtg |" in said and "exact" not in said
+
+
+def test_what_was_learned_is_told_also_where_paths_are_longer(file, capsys):
+    results = load(file)
+    lost = np.arange(results.runs) % 7 < 3  # as if these runs had not learned their task
+    results.columns["greedy_length"] = np.where(lost, -1, results["greedy_length"] + 1)
+    found = {(row.setup, row.method, row.optimism): row for row in learned(results)}
+    assert len(found) == 3 * 5 and {row.maps.held for row in found.values()} == {0, 1, 2}
+    for (setup, method, optimism), row in found.items():
+        label = method if optimism is None else f"{method}@{optimism:g}"
+        mine = results.select(setup={"open": "1a1b"}.get(setup, f"1a1b {setup}"), method=label)
+        done = mine["greedy_length"] > 0
+        by_map = [np.mean(done[mine["grid"] == grid]) for grid in ("0", "1")]
+        assert row.complete.mean == pytest.approx(np.mean(by_map)) and row.maps == (sum(b > 0.5 for b in by_map), 2)
+        assert (row.length is None) == (not done.any())
+        ratio = (mine["greedy_length"] / mine["shortest"])[done]
+        by_map = [ratio[mine["grid"][done] == grid].mean() for grid in dict.fromkeys(mine["grid"][done])]
+        assert row.length is None or row.length.mean == pytest.approx(np.mean(by_map))
+    by_task = list(learned(results, tasks=True))
+    assert len(by_task) == 2 * len(found) and by_task[0].setup == "open, task a-b"
+    assert main(["findings", str(file), "--lengths", "--no-exact"]) == 0
+    said = capsys.readouterr().out
+    assert "| maps | method | start | complete | length | settled | learns the task |" in said
+    assert "| open | crm-dtg | start 1 | 1.00 [1.00, 1.00] | 1.00 [1.00, 1.00] | " in said
+    assert main(["findings", str(file), "--lengths", "--no-exact", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["learned"]) == len(found)
 
 
 def test_figures_tell_starts_apart(file):
