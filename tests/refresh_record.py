@@ -44,6 +44,7 @@ def bench(*words: str) -> str:
 
 
 WATER = ("water", "water-anywhere")
+SAFE = ("one", "two", "low", "zero")
 STUDIES = {
     "pictures": Study(
         (
@@ -90,6 +91,18 @@ STUDIES = {
         (bench("run beyond-scale --report"),),
         {"results/beyond-scale/findings.md": "results/record/beyond/scale.md"},
         ("beyond-scale",),
+    ),
+    "paper-safe": Study(
+        (
+            bench("run paper-safe"),
+            "python -m fastrm.bench.studies.starts " + " ".join(f"results/paper-safe-{part}.h5" for part in SAFE),
+        ),
+        {
+            "results/paper-safe/starts.png": "docs/assets/safe-starts.png",
+            "results/paper-safe/pareto.png": "docs/assets/safe-pareto.png",
+            "results/paper-safe/findings.md": "results/record/paper-safe/findings.md",
+        },
+        ("paper-safe",),
     ),
     "quirks": Study(
         (bench("parity --ablation --quiet > results/quirks/quirks.md"),),

@@ -5,7 +5,8 @@ panel over a setting shows the runs of one setup and task, and one value of ever
 medians over runs, with a 95 % interval over maps (over seeds, where there is one map). A panel over initial values
 shows all tasks of a setup. Runs that never reach 90 % count as later than all others.
 
-Two more figures are of studies: differences of methods, and what coupled learning found about targets in any order.
+More figures are of studies: differences of methods, speed and safety from several initial values, and what coupled
+learning found about targets in any order.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fastrm.config import FigureConfig
 from fastrm.errors import ConfigError, printable, shown
 from fastrm.experiments import method_of
 from fastrm.plots.curves import in_order, name_of, value_text, with_settings
-from fastrm.plots.palette import LEARNER_COLOURS, LEARNER_MARKERS, PATH_COLOUR, RULE
+from fastrm.plots.palette import KIND_COLOURS, LEARNER_COLOURS, LEARNER_MARKERS, PATH_COLOUR, RULE
 from fastrm.plots.style import (
     LEFT,
     RIGHT,
@@ -342,6 +343,112 @@ def draw_gaps(gaps: Sequence[tuple[str, str, float, float, float]]) -> Figure:
             axis.set_title(printable(panel), parse_math=False)
             axis.set_xlabel("difference of the mean score")
         figure.tight_layout()
+    return figure
+
+
+class StartSpot(NamedTuple):
+    """The median steps of one method on one task from one initial value, with their interval."""
+
+    setup: str
+    task: str
+    method: str
+    start: str
+    middle: float
+    low: float
+    high: float
+
+
+def draw_starts(spots: Sequence[StartSpot]) -> Figure:
+    """Draw steps to lasting shortest paths over initial values: a row of panels per setup, a column per task."""
+    setups, tasks, methods, starts = (list(dict.fromkeys(column)) for column in [*zip(*spots, strict=True)][:4])
+    ends = [end for spot in spots for end in spot[4:] if math.isfinite(end)] or [1e4]
+    never = 2.5 * max(ends)
+    with style():
+        looks = looks_of([method_of(method) for method in methods])
+        figure, axes = panels(len(setups), len(tasks), (2.2, 1.75), bottom=0.95, across=0.16, down=0.36, left=0.75)
+        for (row, column), axis in np.ndenumerate(axes):
+            for k, method in enumerate(methods):
+                own = [spot for spot in spots if spot[:3] == (setups[row], tasks[column], method)]
+                x = [starts.index(spot.start) + 0.07 * (k - 0.5 * (len(methods) - 1)) for spot in own]
+                low, middle, high = ([min(spot[j], never) for spot in own] for j in (5, 4, 6))
+                axis.vlines(x, low, high, color=looks[method]["color"], linewidth=0.9)
+                axis.plot(x, middle, **{**looks[method], "markevery": None, "linewidth": 0.8})
+            axis.axhline(never, **RULE)
+            axis.set_yscale("log")
+            axis.set_ylim(min(ends) / 1.5, 1.6 * never)
+            axis.set_xticks(range(len(starts)), starts)
+            axis.tick_params(labelleft=column == 0, labelbottom=row == len(setups) - 1, which="both")
+            set_panel_title(axis, f"{setups[row]}, task {tasks[column]}", 2.2)
+            if column == 0:
+                axis.set_ylabel("steps to lasting\nshortest paths")
+            if row == len(setups) - 1:
+                axis.set_xlabel("initial value")
+        places = {"xytext": (0, -7), "textcoords": "offset points"}
+        axes[0][0].annotate("never", (-0.3, never), **places, fontsize=6.5, color="0.4")
+        names = {method: name_of(method) for method in methods}
+        beside = legend_columns([*names.values()], figure.get_figwidth())
+        handles = [line(label=name, **looks[method]) for method, name in names.items()]
+        finish_figure(figure, handles, beside, "median of runs, with its 95 % interval over maps")
+    return figure
+
+
+class FrontSpot(NamedTuple):
+    """How soon and how safe one method is from one initial value."""
+
+    setup: str
+    method: str
+    start: str
+    steps: float
+    safe: float
+    """Share of maps on which it never misleads."""
+    on_front: bool
+
+
+START_MARKERS = "ovs^D"
+"""By initial value."""
+
+
+def draw_front(spots: Sequence[FrontSpot]) -> Figure:
+    """Draw speed against safety: a row of panels per setup, a column per learner; colours are kinds, markers starts.
+
+    A ring marks what no other spot of its setup betters in both. Steps that half of the runs never make are at the
+    right edge.
+    """
+    setups, starts = (list(dict.fromkeys(spot[k] for spot in spots)) for k in (0, 2))
+    methods = {label: method_of(label) for label in dict.fromkeys(spot.method for spot in spots)}
+    algos = list(dict.fromkeys(method.algo for method in methods.values()))
+    finite = [spot.steps for spot in spots if math.isfinite(spot.steps)] or [1e4]
+    never, markers = 2.5 * max(finite), dict(zip(starts, itertools.cycle(START_MARKERS), strict=False))
+    with style():
+        figure, axes = panels(
+            len(setups), len(algos), (2.15, 1.7), bottom=1.2, across=0.16, down=0.34, top=0.32, left=0.75
+        )
+        shapes: dict[str, dict[str, Any]] = {}
+        ring: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "color": PATH_COLOUR}
+        for spot in spots:
+            method = methods[spot.method]
+            axis = axes[setups.index(spot.setup)][algos.index(method.algo)]
+            colour = KIND_COLOURS[method.kind or "file"]
+            shape = {"color": colour, "markerfacecolor": "white" if method.shaping else colour, "linestyle": "none"}
+            shapes[name_of(spot.method).partition(", ")[2] + " + shaping" * method.shaping] = shape
+            place = [min(spot.steps, never)], [spot.safe]
+            axis.plot(*place, **shape, marker=markers[spot.start], markersize=4.2, alpha=0.85)
+            if spot.on_front:
+                axis.plot(*place, **ring, markersize=9)
+        for (row, column), axis in np.ndenumerate(axes):
+            axis.axvline(never, **RULE)
+            axis.set_xscale("log")
+            axis.set(xlim=(min(finite) / 1.4, 1.5 * never), ylim=(-0.06, 1.1))
+            axis.tick_params(labelleft=column == 0, labelbottom=row == len(setups) - 1)
+            set_panel_title(axis, f"{algos[column].upper()}, {setups[row]}", 2.1)
+            if row == len(setups) - 1:
+                axis.set_xlabel("steps to lasting shortest paths")
+            if column == 0:
+                axis.set_ylabel("maps with shortest\npaths in all runs")
+        handles = [line(marker="o", label=name, **shape) for name, shape in shapes.items()]
+        plain: dict[str, Any] = {"color": "0.3", "linestyle": "none"}
+        handles += [line(marker=marker, label=f"from {start}", **plain) for start, marker in markers.items()]
+        finish_figure(figure, [*handles, line(label="on the front", markersize=8, **ring)], 4, "")
     return figure
 
 

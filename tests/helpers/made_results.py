@@ -49,14 +49,20 @@ def make_file(path, turn=lambda run: None, plan=PLAN, runs=None, **attributes):
     frame = empty_frame(plan, list(range(plan.count)))
     frame["run"][:] = np.arange(plan.count)
     failed, tick, labels = [], np.arange(len(plan.step)), [method.label for method in plan.methods]
+    is_text = {name: isinstance(plan.values(name)[0], str) for name in plan.swept}
     rising = np.minimum(np.linspace(0.1, 1.2, len(tick)), 0.97)
     for run in range(plan.count):
         grid, task, method, _, seed = plan.coordinates(run)
         figures = as_claimed(plan, grid, plan.tasks[task][0], labels[method], seed)
+        figures |= {
+            name: str(plan.coordinate(name, np.array([run]))[0], "utf-8") for name in plan.swept if is_text[name]
+        }
         figures |= {"setup": plan.grids[grid][0], "grid": grid, "task": plan.tasks[task][0], "seed": seed}
         figures["label"] = labels[method]
         turn(figures)
         frame["steps_to_90"][run], frame["solved"][run] = figures["steps"], figures["found"]
+        if plan.greedy_ticks:
+            frame["steps_to_lasting_shortest"][run] = figures["steps"] if figures["found"] else np.nan
         # scores rise to the one settled on, which a run has from a tick on
         frame["score"][run] = figures["score"] * np.where(tick < figures["full_from"], rising, 1.0)
         frame["greedy_length"][run] = figures["length"]
