@@ -189,7 +189,7 @@ def advise_on_tables(
 
 
 _WHY = {
-    "T2": "on every map with one object of each type that is open or has the metric geodesic, for every gamma below 1",
+    "T2": "on every map with one object of each type, open or with distances around walls, for every gamma below 1",
     "T3": "on every map, whatever its walls and objects, for every gamma below 1",
 }
 
@@ -348,7 +348,7 @@ def _screen(advice: Advice) -> Iterator[str]:
     yield from wrap(
         f"Recommended: {best.name}. It is safe {advice.why} ({best.theorem}). To learn it, {learn}.", _WIDTH
     )
-    yield f"{_in_python(advice)}As a file:"
+    yield f"{_in_python(advice)}As a file, such as safe.rm:"
     yield ""
     lines = best.machine.write().splitlines()
     yield from lines[:_LONGEST_MACHINE]

@@ -53,7 +53,7 @@ def test_the_screen_is_one_screen_and_ends_with_a_machine_that_is_safe_by_theore
         assert max(map(len, lines)) <= 100 and len(lines) <= 50
         assert f"Recommended: {kind}. It is safe on every map" in str(advice) and advice.recommended.name == kind
         if not lines[-1].startswith("..."):
-            machine = RewardMachine.parse(str(advice).partition("As a file:\n")[2])
+            machine = RewardMachine.parse(str(advice).partition("such as safe.rm:\n")[2])
             assert machine == advice.recommended.machine
             assert fastrm.guarantee(compile(grid, machine)).is_shortest
 
