@@ -45,6 +45,7 @@ def bench(*words: str) -> str:
 
 WATER = ("water", "water-anywhere")
 SAFE = ("one", "two", "low", "zero")
+DEEP = ("grid", "water", "point")
 STUDIES = {
     "pictures": Study(
         (
@@ -131,6 +132,13 @@ STUDIES = {
         },
         WATER,
     ),
+    **{
+        f"deep-{world}": Study(  # needs torch and Stable-Baselines3, see .ci/deep
+            (f"python -m fastrm.bench.deep.study {world}",),
+            {f"results/deep/{world}{end}": f"results/record/deep/{world}{end}" for end in (".png", ".md")},
+        )
+        for world in DEEP
+    },
 }
 
 
