@@ -1,5 +1,8 @@
 """Learners of Stable-Baselines3 on machines, where it is installed; `.ci/deep` installs it."""
 
+import re
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -129,6 +132,16 @@ def test_sac_learns_a_line():
     )  # fmt: skip
     model.learn(2_000)
     assert 15 <= walk(model, on_line()) <= 22  # five steps of at most 0.2 to the right, then ten to the left
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
+    page = Path(__file__).parents[2] / "docs" / "howto" / "deep-learners.md"
+    blocks, names = re.findall(r"<!-- not run: .*?-->\n```python\n(.*?)```", page.read_text(), re.DOTALL), {}
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        assert "30_000" in block
+        exec(compile(block.replace("30_000", "300"), str(page), "exec"), names)  # noqa: S102 - our own page
+    assert len(blocks) == 2 and (tmp_path / "sac-point.zip").is_file()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])

@@ -29,12 +29,16 @@ v -> done when b | b2 reward 10
 v -> lost when c & !closer(a)
 v -> v otherwise reward -0.5
 """
-WAITING = """start u
+COUNTING = """start u
 success done
-clock t 0..6
-u -> v when a do t = 0
-u -> u otherwise
-v -> done when b & t <= 4 reward 1
+failure late
+clock t 0..9
+count n 0..2 saturate
+u -> u when a do n += 1
+u -> v when b & n >= 2 reward t do t = 0
+u -> u otherwise reward -0.1
+v -> done when c & t <= 8 reward 1
+v -> late when t > 8
 v -> v otherwise reward -0.1
 """
 KINDS = ("boolean", "numeric-boolean", "numeric", "potential", "local-potential", "distance-to-go")
@@ -42,6 +46,7 @@ CASES = [
     *((SEVERAL, task, kind, {}) for task in ("a-b-c", "{a,b}-c", "a|b !c") for kind in KINDS),
     (SEVERAL, "a-b-c", "numeric-boolean", {"closer": "any"}), (SEVERAL, "a-b", "numeric", {"distance": "before"}),
     (SINGLE, "a-b-c", "offset", {}), (SINGLE, "a-b-c", "offset", {"offset": "legs"}), (SEVERAL, GUARDED, "", {}),
+    (SEVERAL, COUNTING, "", {}), (SEVERAL, "a-b within 10", "numeric-boolean", {}),
 ]  # fmt: skip
 
 
