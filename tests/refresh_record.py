@@ -168,6 +168,7 @@ def keep(name: str, study: Study) -> None:
         if study.page:
             page, before = ROOT / study.page, (ROOT / kept).read_text()
             page.write_text(page.read_text().replace(before, (ROOT / left).read_text()))
+        (ROOT / kept).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / left, ROOT / kept)
     learners = set(study.learners).union(*map(evidence.learners_of, study.suites))
     evidence.write_row(

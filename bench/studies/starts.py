@@ -26,7 +26,7 @@ from fastrm import load, plots
 from fastrm.arrays import Array
 from fastrm.errors import ConfigError
 from fastrm.experiments import method_of
-from fastrm.results import Results, Survival, by_map, interval_of_mean
+from fastrm.results import Estimate, Results, by_map, interval_of_mean
 
 from ..console import markdown_table
 from .claim import Share
@@ -61,7 +61,7 @@ class Factor(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.middle:.2g} [{self.low:.2g}, {self.high:.2g}]" if self.middle < 99.5 else f"{self.middle:.0f}"
+        return f"{self.middle:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
 class Point(NamedTuple):
@@ -75,8 +75,8 @@ class Point(NamedTuple):
     maps: int
     safe_runs: float
     """Share of runs that do."""
-    steps: Survival
-    """To lasting shortest paths."""
+    steps: Estimate
+    """The median to lasting shortest paths."""
     on_front: bool
     """Whether no other point of its setup is as safe and sooner, or safer and as soon."""
 
@@ -125,13 +125,13 @@ class Starts:
         found = []
         for results in self.files:
             curves = results.survival(LASTING, ("setup", "method", "q_init"))
-            for (setup, method, start), steps in curves.items():
+            for (setup, method, start), curve in curves.items():
                 solved, maps = (
                     results[name][self.cells[setup, method, _plain(start)][1]] for name in ("solved", "grid")
                 )
                 safe = [bool(values.all()) for values in by_map(solved, maps)]
                 shares = sum(safe), len(safe), float(solved.mean())
-                found.append(Point(setup, method, _plain(start), *shares, steps, False))
+                found.append(Point(setup, method, _plain(start), *shares, curve.median, False))
         return [one._replace(on_front=not any(_dominates(other, one) for other in found)) for one in found]
 
 
@@ -144,7 +144,7 @@ def _dominates(one: Point, two: Point) -> bool:
     """Return whether a point is at least as safe and as soon as another of its setup, and better in one of them."""
     if one.setup != two.setup:
         return False
-    first, second = ((-point.safe_maps, point.steps.median.mean) for point in (one, two))
+    first, second = ((-point.safe_maps, point.steps.mean) for point in (one, two))
     return first != second and first[0] <= second[0] and first[1] <= second[1]
 
 
@@ -243,12 +243,17 @@ def _safety(point: Point | None) -> str:
 
 
 def front_table(points: Sequence[Point], most: int = 8) -> Table:
-    """Return the methods on the front of speed and safety, then the soonest of those that are safe on every map."""
+    """Return the methods on the front of speed and safety, and the soonest of those that are safe on every map.
+
+    A method is listed once, from the initial value with which it is soonest.
+    """
     rows = []
     for setup in dict.fromkeys(point.setup for point in points):
-        own = sorted((p for p in points if p.setup == setup), key=lambda point: point.steps.median.mean)
-        safe = [point for point in own if point.safe_maps == point.maps][:most]
-        for point in [point for point in own if point.on_front or point in safe]:
+        own = sorted((p for p in points if p.setup == setup), key=lambda point: point.steps.mean)
+        front = {point.method: point for point in reversed(own) if point.on_front}
+        safe = {point.method: point for point in reversed(own) if point.safe_maps == point.maps}
+        soonest = sorted(safe.values(), key=own.index)[:most]
+        for point in sorted({*front.values(), *soonest}, key=own.index):
             share = Share(point.safe_maps, point.maps).describe("maps")
             rows.append(
                 [setup, name_of(point.method, point.start), share, _steps(point), "yes" if point.on_front else ""]
@@ -262,7 +267,7 @@ def front_table(points: Sequence[Point], most: int = 8) -> Table:
 
 def _steps(point: Point) -> str:
     """Format the median steps with their interval, in thousands."""
-    middle, low, high = ("never" if math.isinf(n) else f"{n / 1000:.0f}k" for n in point.steps.median)
+    middle, low, high = ("never" if math.isinf(n) else f"{n / 1000:.0f}k" for n in point.steps)
     return f"{middle} [{low}, {high}]"
 
 
@@ -337,8 +342,7 @@ def main() -> None:
     methods = [f"crm-{kind}" for kind in ("bool", "num-bool", "num", "offset", "local", "dtg")]
     plots.save(plots.draw_starts([spot for spot in spots if spot.method in methods]), out / "starts.png")
     shown = [
-        plots.FrontSpot(p.setup, p.method, p.start, p.steps.median.mean, p.safe_maps / p.maps, p.on_front)
-        for p in points
+        plots.FrontSpot(p.setup, p.method, p.start, p.steps.mean, p.safe_maps / p.maps, p.on_front) for p in points
     ]
     plots.save(plots.draw_front(shown), out / "pareto.png")
     sys.stdout.write(text)

@@ -1,5 +1,6 @@
 """The study of initial values: factors of steps, safety by map, and the front of both."""
 
+import re
 import sys
 
 import numpy as np
@@ -9,6 +10,7 @@ from fastrm import ConfigError, load
 from fastrm.bench.studies import starts as study
 from fastrm.bench.studies.starts import Starts, findings
 
+from evidence import DOCS, RECORD
 from made_results import make_file, make_plan
 
 METHODS = ("crm-bool", "crm-num-bool", "crm-num")
@@ -91,3 +93,10 @@ def test_files_without_several_initial_values_are_refused(tmp_path):
         Starts([results])
     with pytest.raises(ConfigError, match="no file sweeps q_init"):
         findings([results])
+
+
+def test_intervals_on_the_page_about_the_speed_up_are_those_of_the_record():
+    record = (RECORD / "paper-safe" / "findings.md").read_text()
+    page = (DOCS / "explanation" / "what-the-speed-up-is.md").read_text()
+    quoted = re.findall(r"\d[\d.]*[k%]?\s\[\d[\d.]*[k%]?, \d[\d.]*[k%]?\]", page)
+    assert len(quoted) > 40 and not [one for one in quoted if one.replace("\n", " ") not in record]
