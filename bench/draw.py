@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--machine", metavar="MACHINE", help="a machine file, or a task such as a-b-c (see --kind)")
     parser.add_argument("--map", metavar="MAP", help="a map file, or a setup such as 1a1b1c (see --size, --seed)")
+    parser.add_argument(
+        "--unrolled", action="store_true", help="a machine with clocks or counts: every state that it is unrolled into"
+    )
     add_learning(parser, "with both: train, and draw what was learned")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE",
@@ -44,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_size(arguments, form)
     if form == "gif" and not arguments.learn:
         raise ConfigError(f"--out {arguments.out}: an animation shows a learned episode; add --learn")
+    if arguments.unrolled and (arguments.map or not arguments.machine):
+        raise ConfigError("--unrolled: is for --machine alone; leave it out")
     if arguments.learn and not (arguments.map and arguments.machine):
         raise ConfigError("--learn needs --map and --machine")
     if arguments.map and arguments.machine and not arguments.learn:
@@ -86,11 +91,14 @@ def _draw_machine(arguments: argparse.Namespace, form: str) -> None:
 
     machine = read_machine(arguments)
     if form in TEXT_FORMS:
-        text = to_svg(machine, arguments.width) if form == "svg" else {"dot": to_dot, "mmd": to_mermaid}[form](machine)
+        if form == "svg":
+            text = to_svg(machine, arguments.width, arguments.unrolled)
+        else:
+            text = {"dot": to_dot, "mmd": to_mermaid}[form](machine, arguments.unrolled)
         with writing(arguments.out):
             arguments.out.write_text(text)
     else:
-        _save(draw_machine(machine, arguments.width), arguments)
+        _save(draw_machine(machine, arguments.width, arguments.unrolled), arguments)
 
 
 def _draw_on_map(arguments: argparse.Namespace, form: str) -> None:

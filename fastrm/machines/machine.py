@@ -336,6 +336,14 @@ class RewardMachine(Draft):
         name, _, last = self.name.rpartition(" ")
         return type(self).from_automaton(automaton, name if last in reward_kinds.KINDS else self.name, kind, payment)
 
+    def written_state(self, state: str) -> str:
+        """Return the state that one of `states` is called in the file: without what clocks and counts show.
+
+        >>> RewardMachine.sequence("a-b").written_state("u1")
+        'u1'
+        """
+        return state if self.written is None else state.partition("[")[0]
+
     @property
     def pays_at_the_end(self) -> bool:
         """Whether it pays 1 for completing the task and nothing else, as Boolean machines do."""

@@ -17,7 +17,7 @@ from fastrm.kernels.contracts import FAR
 from fastrm.learners import Run
 from fastrm.machines import RewardMachine
 from fastrm.pages.page import text
-from fastrm.plots import fence_ends, palette, starts_to_mark, to_svg, value_text
+from fastrm.plots import drawn_form, fence_ends, palette, starts_to_mark, to_svg, value_text
 from fastrm.problems import Problem
 from fastrm.results import Results
 from fastrm.worlds import WALL, Cell, GridMap
@@ -87,7 +87,7 @@ def map_svg(
 
 def machine_svg(machine: RewardMachine) -> str | None:
     """Draw a machine as SVG that is as wide as its place at most; None where it is too large."""
-    if len(machine.edges) > MOST_EDGES:
+    if len(drawn_form(machine).edges) > MOST_EDGES:
         return None
     return to_svg(machine).replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 

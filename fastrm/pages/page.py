@@ -22,7 +22,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import printable
 from fastrm.machines import RewardMachine
-from fastrm.plots import fence_ends, lay_out, palette, svg_shapes
+from fastrm.plots import drawn_form, fence_ends, lay_out, palette, svg_shapes
 from fastrm.worlds import FLOOR, START, WALL, GridMap
 
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -206,11 +206,13 @@ def machine_graph(machine: RewardMachine) -> dict[str, Any] | None:
 
     None where the machine has too many states for a picture.
     """
-    if len(machine.states) > MOST_STATES:
+    form = drawn_form(machine)
+    if len(form.states) > MOST_STATES:
         return None
     drawing = lay_out(machine)
-    names = {printable(name): name for name in (*machine.states, *machine.success, *machine.failure)}
-    boxes = {names[node.name]: node.box() for node in drawing.nodes}
+    at = {node.name: node.box() for node in drawing.nodes}
+    written = {name: printable(machine.written_state(name)) for name in (*machine.states, *machine.terminals)}
+    boxes = {name: at[shown] for name, shown in written.items() if shown in at}
     return {
         "size": [float(round(side)) for side in (drawing.width, drawing.height)],
         "shapes": [[*shape, []] for shape in svg_shapes(drawing)],

@@ -15,7 +15,7 @@ import numpy as np
 from fastrm.dispatch import add_row, by_kind
 from fastrm.errors import ConfigError, MissingExtra, printable
 from fastrm.machines import RewardMachine
-from fastrm.plots.graph import GraphImage
+from fastrm.plots.graph import GraphImage, drawn_form
 from fastrm.plots.map_views import fence_ends, starts_to_mark
 from fastrm.plots.palette import DARK, HERE_COLOUR, MAP_COLOURS, PATH_COLOUR, WHITE, object_colour
 from fastrm.problems import Moment, Problem, TabularProblem, retrace, unsupported
@@ -119,7 +119,7 @@ def _set_up(grid: GridMap, machine: RewardMachine) -> tuple[Stage, GraphImage | 
         Stage((GAP, (height - high) // 2), wide + 2 * GAP, panel, (wide + panel + 3 * GAP, height), cell)
         for panel in PANELS
     ]
-    if len(machine.states) + len(machine.terminals) <= MAX_GRAPH:
+    if len(drawn_form(machine).states) + len(machine.terminals) <= MAX_GRAPH:
         for stage in stages:
             graph = GraphImage(machine, stage.wide, stage.room, FINE)
             if graph.scale >= LEAST_SCALE:

@@ -27,7 +27,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.errors import printable
 from fastrm.machines import RewardMachine
-from fastrm.machines.language import Otherwise, write
+from fastrm.machines.language import Draft, Otherwise, write, write_actions
 from fastrm.plots.palette import EDGE_TEXT, HERE_COLOUR, MACHINE_INKS, NODE_COLOURS, WHITE
 from fastrm.plots.style import check_width, new_figure, style
 
@@ -396,8 +396,17 @@ _SCALES = (1.0, 1.2, 1.45, 1.75, 2.1, 2.6)  # spacings that are tried until no t
 Joined = dict[tuple[str, str], tuple[str, ...]]
 
 
-def lay_out(machine: RewardMachine, downwards: bool = False) -> Drawing:
-    """Place the states and edges of a machine, from left to right or downwards."""
+def drawn_form(machine: RewardMachine, unrolled: bool = False) -> Draft:
+    """Return a machine as its file writes it, with clocks and counts, or as the states it is unrolled into."""
+    return machine if unrolled or machine.written is None else machine.written
+
+
+def lay_out(machine: RewardMachine, downwards: bool = False, unrolled: bool = False) -> Drawing:
+    """Place the states and edges of a machine, from left to right or downwards; for `unrolled` see `drawn_form`."""
+    return _lay_out(drawn_form(machine, unrolled), downwards)
+
+
+def _lay_out(machine: Draft, downwards: bool) -> Drawing:
     joined = {
         pair: tuple(line for text in texts for line in textwrap.wrap(text, _WRAP, subsequent_indent="  "))
         for pair, texts in joined_edges(machine).items()
@@ -413,24 +422,26 @@ def lay_out(machine: RewardMachine, downwards: bool = False) -> Drawing:
     return min(trials, key=lambda trial: trial[0])[1]
 
 
-def joined_edges(machine: RewardMachine) -> dict[tuple[str, str], list[str]]:
+def joined_edges(machine: Draft) -> dict[tuple[str, str], list[str]]:
     """Return the texts of all edges between two states, by source and target."""
     texts: dict[tuple[str, str], list[str]] = {}
     for edge in machine.edges:
         guard = "else" if isinstance(edge.guard, Otherwise) else write(edge.guard)
         guided = " + potential" if machine.has_potential else ""
-        texts.setdefault((edge.source, edge.target), []).append(f"{guard} : {write(edge.reward)}{guided}")
+        texts.setdefault((edge.source, edge.target), []).append(
+            f"{guard} : {write(edge.reward)}{guided}{write_actions(edge, ' do ')}"
+        )
     for u, v, agenda, paid in machine.statements():
         texts[u, v] = [f"{agenda} : {paid}"]
     return texts
 
 
-def role_of(machine: RewardMachine, state: str) -> str:
+def role_of(machine: Draft, state: str) -> str:
     """Return the role of a state: ``state``, ``success`` or ``failure``."""
     return "success" if state in machine.success else "failure" if state in machine.failure else "state"
 
 
-def _columns(machine: RewardMachine, joined: Joined) -> list[list[str]]:
+def _columns(machine: Draft, joined: Joined) -> list[list[str]]:
     """Sort states into columns by distance from the start; successes are in the last one."""
     depth, frontier = {machine.start: 0}, [machine.start]
     for u in frontier:  # grows in the loop
@@ -460,7 +471,7 @@ def _columns(machine: RewardMachine, joined: Joined) -> list[list[str]]:
 
 
 def _place_nodes(
-    machine: RewardMachine, columns: list[list[str]], joined: Joined, downwards: bool, scale: float
+    machine: Draft, columns: list[list[str]], joined: Joined, downwards: bool, scale: float
 ) -> dict[str, Node]:
     """Place the states in columns, or in rows."""
     wide = {u: max(RADIUS, text_width(printable(u), NAME_SIZE) / 2 + 9) for column in columns for u in column}
@@ -503,7 +514,7 @@ def _columns_apart(columns: list[list[str]], joined: Joined, wide: dict[str, flo
 
 
 def _connect(
-    machine: RewardMachine, nodes: dict[str, Node], joined: Joined, crowded: set[str], downwards: bool
+    machine: Draft, nodes: dict[str, Node], joined: Joined, crowded: set[str], downwards: bool
 ) -> tuple[int, Drawing]:
     """Draw the edges between placed states; return the cost of overlaps, and the drawing."""
     side = (1.0, 0.0) if downwards else (0.0, -1.0)  # where loops are; failures are on the other side
@@ -588,10 +599,13 @@ Shape = tuple[str, dict[str, str], str]
 """Tag, attributes and text of an element of SVG."""
 
 
-def to_svg(machine: RewardMachine, width: float | None = None) -> str:
-    """Draw a machine as SVG, by default at its natural size; `width` is in inches."""
+def to_svg(machine: RewardMachine, width: float | None = None, unrolled: bool = False) -> str:
+    """Draw a machine as SVG, by default at its natural size; `width` is in inches.
+
+    A machine with clocks or counts is drawn as it is written, or as the states that it is unrolled into.
+    """
     check_width(width, 1)
-    drawing = lay_out(machine)
+    drawing = lay_out(machine, unrolled=unrolled)
     size = f'width="{drawing.width:.0f}" height="{drawing.height:.0f}"'
     if width is not None:
         size = f'width="{width:g}in" height="{width * drawing.height / drawing.width:.4g}in"'
@@ -638,8 +652,8 @@ def svg_shapes(drawing: Drawing) -> list[Shape]:
     return shapes
 
 
-def to_dot(machine: RewardMachine) -> str:
-    """Write a machine in the language of Graphviz.
+def to_dot(machine: RewardMachine, unrolled: bool = False) -> str:
+    """Write a machine in the language of Graphviz; for `unrolled` see `to_svg`.
 
     >>> print(to_dot(RewardMachine.sequence("a")), end="")
     digraph machine {
@@ -650,18 +664,19 @@ def to_dot(machine: RewardMachine) -> str:
       "u0" -> "u0" [label="else : 0"];
     }
     """
+    form = drawn_form(machine, unrolled)
     lines = ["digraph machine {", "  rankdir=LR;"]
-    for u in (*machine.states, *machine.success, *machine.failure):
-        shape = {"state": "circle", "success": "doublecircle", "failure": "octagon"}[role_of(machine, u)]
-        lines.append(f"  {_quoted(u)} [shape={shape}{', style=bold' if u == machine.start else ''}];")
-    for (u, v), texts in joined_edges(machine).items():
+    for u in (*form.states, *form.success, *form.failure):
+        shape = {"state": "circle", "success": "doublecircle", "failure": "octagon"}[role_of(form, u)]
+        lines.append(f"  {_quoted(u)} [shape={shape}{', style=bold' if u == form.start else ''}];")
+    for (u, v), texts in joined_edges(form).items():
         label = "\\n".join(_quoted(text)[1:-1] for text in texts)
         lines.append(f'  {_quoted(u)} -> {_quoted(v)} [label="{label}"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_mermaid(machine: RewardMachine) -> str:
-    """Write a machine as a Mermaid state diagram, which many web pages show as a picture.
+def to_mermaid(machine: RewardMachine, unrolled: bool = False) -> str:
+    """Write a machine as a Mermaid state diagram, which many web pages show as a picture; for `unrolled` see `to_svg`.
 
     A second colon would end a text of Mermaid, so it is written as the entity ``#58;``, which is shown as a colon.
 
@@ -673,10 +688,11 @@ def to_mermaid(machine: RewardMachine) -> str:
       u0 --> u0 : else #58; 0
       done --> [*]
     """
-    lines = ["stateDiagram-v2", "  direction LR", f"  [*] --> {_plain(machine.start)}"]
-    for (u, v), texts in joined_edges(machine).items():
+    form = drawn_form(machine, unrolled)
+    lines = ["stateDiagram-v2", "  direction LR", f"  [*] --> {_plain(form.start)}"]
+    for (u, v), texts in joined_edges(form).items():
         lines.append(f"  {_plain(u)} --> {_plain(v)} : {'<br/>'.join(text.translate(_ENTITIES) for text in texts)}")
-    lines += [f"  {_plain(u)} --> [*]" for u in (*machine.success, *machine.failure)]
+    lines += [f"  {_plain(u)} --> [*]" for u in form.terminals]
     return "\n".join(lines) + "\n"
 
 
@@ -694,10 +710,10 @@ def _plain(name: str) -> str:
 _LETTER = 0.9  # an em of a font is larger than its letters; the layout counts in ems of SIZE
 
 
-def draw_machine(machine: RewardMachine, width: float | None = None) -> Figure:
+def draw_machine(machine: RewardMachine, width: float | None = None, unrolled: bool = False) -> Figure:
     """Draw a machine as a graph, as `to_svg` does; `width` in inches scales everything, letters included."""
     check_width(width, 1)
-    drawing, (arrow_ink, rim_ink) = lay_out(machine), MACHINE_INKS["figure"]
+    drawing, (arrow_ink, rim_ink) = lay_out(machine, unrolled=unrolled), MACHINE_INKS["figure"]
     scale = 1.0 if width is None else 72 * width / drawing.width
     with style():
         from matplotlib.patches import PathPatch, Polygon
@@ -736,6 +752,7 @@ class GraphImage:
 
     def __init__(self, machine: RewardMachine, width: int, height: int, fine: int = 1) -> None:
         drawings = [lay_out(machine, downwards) for downwards in (True, False)]
+        self._written = machine.written_state
         fits = [(min(1.5, width / drawing.width, height / drawing.height), drawing) for drawing in drawings]
         self.scale, self.drawing = max(fits, key=lambda fit: fit[0])
         """Pixels per point: letters have 10 times as many."""
@@ -751,6 +768,7 @@ class GraphImage:
         from PIL import ImageDraw, ImageFont
 
         pen, k, (ink, _) = ImageDraw.Draw(image), self._fine * self.scale, MACHINE_INKS["image"]
+        here = self._written(here)
 
         def at(point: Sequence[float]) -> Point:
             return self._fine * corner[0] + k * point[0], self._fine * corner[1] + k * point[1]

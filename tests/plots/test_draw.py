@@ -11,6 +11,8 @@ from fastrm.bench.__main__ import main
 from fastrm.bench.play import play
 from fastrm.plots import visits
 
+from sample_files import DEADLINE
+
 
 @pytest.mark.parametrize("name", ["m.png", "m.pdf", "m.svg", "m.dot", "m.mmd"])
 def test_a_machine_is_drawn_by_the_command(tmp_path, name, capsys):
@@ -18,6 +20,14 @@ def test_a_machine_is_drawn_by_the_command(tmp_path, name, capsys):
         (tmp_path / folder).mkdir()
         assert main(["draw", "--machine", "a-b-c", "--kind", "numeric", "--out", str(tmp_path / folder / name)]) == 0
     assert (tmp_path / "x" / name).read_bytes() == (tmp_path / "y" / name).read_bytes() != b""
+
+
+def test_the_command_draws_a_machine_unrolled(tmp_path, capsys):
+    (tmp_path / "m.rm").write_text(DEADLINE.format(k=3, top=3))
+    out = tmp_path / "m.dot"
+    for more, has_clock in (([], True), (["--unrolled"], False)):
+        assert main(["draw", "--machine", str(tmp_path / "m.rm"), "--out", str(out), *more]) == 0
+        assert ("t <= 3" in out.read_text()) == has_clock and ("r[t=2]" in out.read_text()) != has_clock
 
 
 def test_maps_and_policies_are_drawn_by_the_command(tmp_path, capsys):
@@ -45,6 +55,7 @@ def test_width_and_dots_are_those_that_were_asked_for(tmp_path, capsys, what):
         (["--machine", "a", "--map", "1a", "--out", "x.png"], "together need --learn"),
         (["--machine", "a", "--learn", "crm", "--out", "x.png"], "--learn needs --map and --machine"),
         (["--map", "1a", "--out", "x.dot"], "dot is for machines"),
+        (["--map", "1a", "--out", "x.png", "--unrolled"], "--unrolled: is for --machine alone; leave it out"),
         (["--machine", "gone.rm", "--out", "x.png"], "gone.rm: cannot be read"),
         (["--machine", "a", "--out", "x.dot", "--width", "3"], "--width: is for .png, .pdf and .svg, not for x.dot"),
         (["--machine", "a", "--out", "x.pdf", "--dpi", "300"], "--dpi: is for .png, not for x.pdf"),

@@ -11,9 +11,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fastrm import RewardMachine, task
-from fastrm.plots import draw_machine, lay_out, to_dot, to_mermaid, to_svg
+from fastrm.pages.page import machine_graph
+from fastrm.plots import draw_machine, drawn_form, lay_out, to_dot, to_mermaid, to_svg
 from fastrm.plots.graph import RADIUS, GraphImage
 
+from sample_files import DEADLINE
 from sizes import either
 
 MACHINES = {
@@ -29,6 +31,7 @@ MACHINES = {
         "start u\nsuccess done\nfailure lost\nu -> v when a\nu -> lost when n\nu -> u otherwise\nv -> u when b\n"
         "v -> done when c reward 1\nv -> v otherwise"
     ),
+    "clock": RewardMachine.parse(DEADLINE.format(k=4, top=5)),
     "long names": RewardMachine.parse(
         "start nothing_yet\nsuccess brought_home\nnothing_yet -> has_gold_and_wood when a\nnothing_yet -> nothing_yet "
         "otherwise reward -min(d(a), d(b))\nhas_gold_and_wood -> nothing_yet when b & d(c) < 3 | c & d(b) > 4\n"
@@ -116,7 +119,7 @@ def test_letters_as_a_figure_draws_them_lie_on_nothing(name):
 def test_edges_that_stay_are_loops_outside_their_state(name):
     drawing = DRAWINGS[name]
     loops = [arrow for arrow in drawing.arrows if arrow.source == arrow.target]
-    machine = MACHINES[name.rpartition(",")[0]]
+    machine = drawn_form(MACHINES[name.rpartition(",")[0]])
     assert len(loops) == len({edge.source for edge in machine.edges if edge.source == edge.target}) > 0
     for arrow in loops:
         node = next(node for node in drawing.nodes if node.name == arrow.source)
@@ -129,12 +132,13 @@ def test_every_state_and_edge_is_in_every_form(name):
     machine = MACHINES[name]
     svg = ElementTree.fromstring(to_svg(machine))
     texts = [element.text for element in svg.iter() if element.tag.endswith("text")]
-    for state in (*machine.states, *machine.success, *machine.failure):
+    form = drawn_form(machine)
+    for state in (*form.states, *form.success, *form.failure):
         assert state in texts and f'"{state}" [shape' in to_dot(machine)
         assert re.search(rf"^  {state} --> ", to_mermaid(machine), re.M)
-    assert sum(" : " in text for text in texts) == len(machine.edges)
+    assert sum(" : " in text for text in texts) == len(form.edges)
     assert not any(" / " in text for text in (*texts, to_dot(machine), to_mermaid(machine)))
-    pairs = {(edge.source, edge.target) for edge in machine.edges}
+    pairs = {(edge.source, edge.target) for edge in form.edges}
     assert to_dot(machine).count("->") == len(pairs)
     assert to_mermaid(machine).count("-->") == len(pairs) + 1 + len(machine.success) + len(machine.failure)
 
@@ -203,3 +207,28 @@ def test_no_text_is_nearer_to_a_foreign_arrow_than_to_its_own():
         for arrow, other in itertools.permutations(arrows, 2):
             own, foreign = (gap(arrow.text_box(), one.curve.points()) for one in (arrow, other))
             assert own <= foreign + 1e-9, (machine.write(), arrow.source, arrow.target, other.source, other.target)
+
+
+def test_a_machine_with_a_clock_is_drawn_as_it_is_written_or_as_it_is_unrolled():
+    machine = MACHINES["clock"]
+    written, unrolled = lay_out(machine), lay_out(machine, unrolled=True)
+    assert {node.name for node in written.nodes} == {"w", "r", "done", "late"}
+    assert {node.name for node in unrolled.nodes} == {*machine.states, "done", "late"} and len(machine.states) == 5
+    assert '"w" -> "r" [label="a : 0 do t = 0"]' in to_dot(machine)
+    assert '"w[t=0]" -> "r[t=1]" [label="a : 0"]' in to_dot(machine, unrolled=True)
+    assert "w --> r : a #58; 0 do t = 0" in to_mermaid(machine)
+    assert ">r[t=4]<" in to_svg(machine, unrolled=True) and ">r[t=4]<" not in to_svg(machine)
+    assert len(draw_machine(machine).axes[0].texts) < len(draw_machine(machine, unrolled=True).axes[0].texts)
+
+
+def test_an_unrolled_state_is_highlighted_where_the_drawing_has_its_written_one():
+    from PIL import Image
+
+    machine, frames = MACHINES["clock"], []
+    for here in ("r[t=2]", "r[t=4]", "w[t=0]"):
+        image = Image.new("RGB", (400, 400))
+        GraphImage(machine, 400, 400).paint(image, (0, 0), here)
+        frames.append(image.tobytes())
+    assert frames[0] == frames[1] != frames[2]
+    boxes = machine_graph(machine)["boxes"]
+    assert boxes["r[t=2]"] == boxes["r[t=4]"] != boxes["w[t=0]"]

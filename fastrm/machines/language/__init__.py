@@ -1,6 +1,16 @@
 """How machines are written: expressions, and text formats of whole machines. Nothing is executed."""
 
-from fastrm.machines.language.drafts import MAX_STAGES, MAX_STATES, Agenda, Draft, Edge, StatePotential, describe, read
+from fastrm.machines.language.drafts import (
+    MAX_STAGES,
+    MAX_STATES,
+    Agenda,
+    Draft,
+    Edge,
+    StatePotential,
+    describe,
+    read,
+    write_actions,
+)
 from fastrm.machines.language.expressions import (
     FEATURES,
     OF_SINGLE_OBJECTS,
@@ -36,4 +46,5 @@ __all__ = [
     "Draft", "Edge", "Expression", "Feature", "FeatureKind", "Guard", "Number", "Otherwise", "Proposition",
     "StatePotential", "Truth", "Unary", "Value", "as_written", "comparisons", "constant", "describe", "evaluate",
     "evaluate_exactly", "leaves", "may_round", "parse_guard", "parse_reward", "read", "values_read", "write",
+    "write_actions",
 ]  # fmt: skip
