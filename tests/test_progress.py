@@ -163,7 +163,7 @@ def test_the_bar_of_an_experiment_moves_before_a_batch_is_saved(bars, isolation,
     (bar,) = bars
     count, steps = results.runs, results.plan.steps
     assert bar.delay == 0.5 and {update[1] for update in bar.updates} == {count * steps}
-    assert [update[0] for update in bar.updates] == [one.computed * steps for one in seen]
+    assert [update[0] for update in bar.updates] == [one.made for one in seen]
     assert bar.updates[0][0] == 0 and bar.updates[-1][:3] == (count * steps, count * steps, f"{count} of {count} runs")
     assert all(one.runs_done <= one.computed <= count for one in seen) and seen[-1].runs_done == count
 
@@ -243,3 +243,13 @@ def test_progress_is_a_truth_value(tmp_path):
 def test_progress_can_be_kept():
     with pytest.raises(AttributeError):
         Progress(runs=1, before=0, steps=1).runs = 2
+
+
+def test_progress_moves_within_a_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("fastrm.learners.training.PIECE_STEPS", 5000)
+    monkeypatch.setattr("fastrm.experiments.execution.await_any", lambda futures: set(wait(futures, 0.001).done))
+    seen = []
+    one = experiment(maps=1, tasks=("a",), methods=("crm-rs-bool",), seeds=1, steps=3_000_000)
+    fastrm.run(one, tmp_path / "x.h5", workers=1, report=seen.append)
+    assert any(0 < now.made < now.steps and now.computed == 0 and now.seconds_left > 0 for now in seen)
+    assert seen[-1].made == seen[-1].steps and seen == sorted(seen, key=lambda now: now.made)

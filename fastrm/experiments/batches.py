@@ -35,7 +35,8 @@ from fastrm.results import MAX_ERROR, Disk, Frame, bytes_of_run, empty_frame, fi
 from fastrm.schedules import final
 from fastrm.textfile import read_text
 
-BATCH_STEPS = 60_000_000  # about a second; saving a batch takes a fortieth of that
+BATCH_SECONDS, BATCH_STEPS = 1.0, 60_000_000
+"""How long a batch should take, and how many steps that usually are; saving a batch takes a fortieth of that."""
 BATCH_RUNS, BATCH_BYTES = 10_000, 1 << 26
 """Most runs of a batch, and most bytes of their columns."""
 RUN_STEPS = 6_000
@@ -44,22 +45,60 @@ WARM_RUNS = 3
 """Runs that start with what others have learned are made this many at a time, since those others are kept meanwhile."""
 
 
+Between = Callable[[float, int, int], None]
+"""What `iter_runs` calls after every piece."""
+
+
 class Stopped(Exception):
     """The batch was given up half-way."""
 
 
-def make_batches(plan: Plan, runs: Array) -> Iterator[list[int]]:
+class Pace:
+    """How long runs take, by task and method, as finished batches tell.
+
+    The first batch of a kind may have loaded or compiled its kernel, so it tells nothing.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self._usual = plan, steps_of_run(plan) / BATCH_STEPS
+        self._seconds: dict[int, float] = {}
+
+    def kinds(self, runs: Array) -> Array:
+        """Return a number for the task and the method of each of some runs."""
+        return np.asarray(np.ravel_multi_index(self.plan.place(runs)[1:3], self.plan.shape[1:3]))
+
+    def learn(self, runs: Array, seconds: float) -> None:
+        """Take note of the seconds that a batch spent inside kernels."""
+        for kind in np.unique(self.kinds(runs)).tolist():
+            known = self._seconds.get(kind, -1.0)
+            self._seconds[kind] = math.inf if known < 0 else min(known, seconds / len(runs))
+
+    def seconds(self, runs: Array) -> Array:
+        """Return how long runs will take; those of which nothing is known count more, so that they show soon."""
+        kinds, which = np.unique(self.kinds(runs), return_inverse=True)
+        known = [self._seconds.get(kind, math.inf) for kind in kinds.tolist()]
+        unknown = self._usual * (2 if self._seconds else 10)
+        return np.array([unknown if math.isinf(one) else max(one, self._usual) for one in known])[which]
+
+
+def make_batches(plan: Plan, runs: Array, pace: Pace | None = None) -> Iterator[list[int]]:
     """Cut a list of runs into batches of about a second that share maps and machines where they can."""
-    size = runs_per_batch(plan)
-    for k in range(0, len(runs), size):
-        yield runs[k : k + size].tolist()
+    pace, most, k = pace or Pace(plan), runs_per_batch(plan), 0
+    while k < len(runs):
+        batch = runs[k : k + most]
+        batch = batch[: max(1, int(np.searchsorted(np.cumsum(pace.seconds(batch)), BATCH_SECONDS, side="right")))]
+        k += len(batch)
+        yield batch.tolist()
+
+
+def steps_of_run(plan: Plan) -> int:
+    """Return how many steps of the fastest learner take as long as a run of the slowest one here."""
+    return plan.steps * max(registry.slowness(method.algo) for method in plan.methods) + RUN_STEPS
 
 
 def runs_per_batch(plan: Plan) -> int:
-    """Return how many runs make a batch of about a second."""
-    slowest = max(registry.slowness(method.algo) for method in plan.methods)
-    most = min(BATCH_RUNS, BATCH_BYTES // bytes_of_run(plan))
-    return max(1, min(most, BATCH_STEPS // (plan.steps * slowest + RUN_STEPS)))
+    """Return how many runs a batch of about a second has at most."""
+    return max(1, min(BATCH_RUNS, BATCH_BYTES // bytes_of_run(plan), BATCH_STEPS // steps_of_run(plan)))
 
 
 def room_for(workers: int, memory: int | None = None) -> int:
@@ -106,16 +145,16 @@ def work(
     """Compute some runs; return their columns and the seconds spent inside kernels.
 
     A run that fails is recorded with its error; the others go on. What they learn takes at most about `room` bytes.
-    `computed` is called with how many more runs are there, each time that some are.
+    `computed` is called with how many more steps are made, each time that some are; those of failed runs count as made.
     """
     plan = Plan.from_json(plan_json)
     frame = empty_frame(plan, list(runs))
     frame["run_id"][:] = [plan.run_id(run).encode() for run in runs]
     inside = 0.0
     for _, group in itertools.groupby(range(len(runs)), key=lambda k: plan.coordinates(runs[k])[:4]):
-        rows = list(group)
+        rows, made = list(group), _Count(computed)
         try:
-            inside += _train(plan, [runs[k] for k in rows], frame, rows, stopped, room)
+            inside += _train(plan, [runs[k] for k in rows], frame, rows, stopped, room, made)
         except Stopped:
             raise
         except Exception as problem:  # recorded, not lost
@@ -125,8 +164,21 @@ def work(
             messages = frame["error"].astype(f"S{MAX_ERROR}")
             messages[rows] = " ".join(f"{place}: {reason}".split()).encode("ascii", "replace")[:MAX_ERROR]
             frame["error"] = messages.astype(f"S{max(len(message) for message in messages)}")
-        computed(len(rows))
+        made.reach(len(rows) * plan.steps)
     return frame, inside
+
+
+class _Count:
+    """How many steps some runs have made."""
+
+    def __init__(self, tell: Callable[[int], object]) -> None:
+        self._tell, self._told = tell, 0
+
+    def reach(self, steps: int) -> None:
+        """Tell what is new."""
+        if steps > self._told:
+            self._tell(steps - self._told)
+            self._told = steps
 
 
 def reason_of(problem: Exception) -> str:
@@ -167,11 +219,19 @@ def request_of(plan: Plan, runs: Sequence[int], **how: Any) -> dict[str, Any]:
 
 def train_runs(plan: Plan, runs: Sequence[int], **how: Any) -> Iterator[Run]:
     """Yield some runs that differ in their seeds only, as they are to the last bit; `how` is for `iter_runs`."""
-    unit, alone = _unit(plan, *_yardstick(plan, runs[0])), {name: how[name] for name in how if name != "episodes"}
+    unit, between = _unit(plan, *_yardstick(plan, runs[0])), how.pop("between", None)
+    alone = {name: how[name] for name in how if name != "episodes"} | {"between": between and _shifted(between, None)}
     how = how | {"greedy": plan.greedy_ticks}
     at_once = WARM_RUNS if plan.source_of(runs[0]) is not None else len(runs)
     for k in range(0, len(runs), at_once):
-        yield from iter_runs(**request_of(plan, runs[k : k + at_once], **alone), optimum=unit, **how)
+        request = request_of(plan, runs[k : k + at_once], **alone)
+        counted = between and _shifted(between, k * plan.steps)
+        yield from iter_runs(**request, optimum=unit, between=counted, **how)
+
+
+def _shifted(between: Between, before: int | None) -> Between:
+    """Return `between` told of steps beside those `before`; None for steps that do not count, of other runs."""
+    return lambda seconds, made, total: between(seconds, 0 if before is None else before + made, total)
 
 
 def _yardstick(plan: Plan, run: int) -> tuple[int, int, float, float, int]:
@@ -220,13 +280,15 @@ def _train(
     rows: Sequence[int],
     stopped: Callable[[], bool] | None,
     room: int | None,
+    count: _Count,
 ) -> float:
     """Train the seeds of one map, task, method and variant; fill in their rows of the frame."""
     inside = 0.0
 
-    def between(seconds: float, *_: int) -> None:
+    def between(seconds: float, made: int, _: int) -> None:
         nonlocal inside
         inside += seconds
+        count.reach(made)
         if stopped is not None and stopped():
             raise Stopped
 

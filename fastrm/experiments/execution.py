@@ -24,7 +24,7 @@ import numpy as np
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_truth, check_whole
 from fastrm.errors import ConfigError, DiskError, FastrmError, FastrmWarning, RunError, StoreError, shown
-from fastrm.experiments.batches import Stopped, make_batches, workers_that_fit, write_log
+from fastrm.experiments.batches import Pace, Stopped, make_batches, workers_that_fit, write_log
 from fastrm.experiments.executors import EXECUTORS, Pool, PoolSettings, await_any, in_threads, open_pool
 from fastrm.experiments.experiment import Experiment, check_learner
 from fastrm.experiments.plan import Plan
@@ -56,8 +56,10 @@ class Progress:
     """Runs that were done already, by an earlier start."""
     steps: int
     """Steps of each run."""
+    made: int = 0
+    """Steps that are made now, of runs that go on too."""
     computed: int = 0
-    """Runs that are computed, whether or not they are saved."""
+    """Runs that are computed, whether or not they are saved: as many as these steps make."""
     runs_done: int = 0
     """Runs that are saved."""
     failed: int = 0
@@ -77,8 +79,9 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest will take, from what was computed since the start; None where nothing was."""
-        return self.seconds * (self.runs - self.computed) / self.computed if self.computed else None
+        """How long the rest will take, from what was made since the start; None where nothing was."""
+        made = max(self.made, self.computed * self.steps)
+        return self.seconds * (self.runs * self.steps - made) / made if made else None
 
 
 class Computation:
@@ -92,6 +95,7 @@ class Computation:
     ) -> None:
         self.plan, self.store, self.report, self.signalled = plan, store, report, signalled
         self.progress = Progress(runs=len(todo), before=int(store.done.sum()), steps=plan.steps)
+        self.pace = Pace(plan)
         self.left = np.zeros(plan.count, dtype=np.bool_)  # still to be computed
         self.left[todo] = True
 
@@ -101,16 +105,19 @@ class Computation:
             self.begun = time.perf_counter()
             self.report_progress()
 
-    def report_progress(self, computed: int = 0) -> None:
-        """Report how many runs are computed, which are at least those that are saved."""
-        computed = min(max(computed, self.progress.runs_done), self.progress.runs)
-        self.progress = replace(self.progress, computed=computed, seconds=time.perf_counter() - self.begun)
+    def report_progress(self, made: int = 0) -> None:
+        """Report how many steps are made, which are at least those of saved runs."""
+        runs, done, steps = self.progress.runs, self.progress.runs_done, self.progress.steps
+        made = min(max(made, done * steps), runs * steps)
+        seconds = time.perf_counter() - self.begun
+        self.progress = replace(self.progress, made=made, computed=made // steps, seconds=seconds)
         self.report(self.progress)
 
     def save(self, frame: Frame, seconds: float) -> None:
         """Save a finished batch."""
         self.store.add(frame)
         self.left[frame["run"]] = False
+        self.pace.learn(frame["run"], seconds)
         now = self.progress
         self.progress = replace(
             now,
@@ -152,9 +159,10 @@ def compute(isolation: str, settings: PoolSettings, computation: Computation) ->
 
 def _drain(pool: Pool, computation: Computation) -> None:
     """Keep the workers busy and save every batch as it arrives."""
-    text, batches = computation.plan.to_json(), make_batches(computation.plan, np.flatnonzero(computation.left))
+    plan = computation.plan
+    text, batches = plan.to_json(), make_batches(plan, np.flatnonzero(computation.left), computation.pace)
     pending: set[Any] = set()
-    stop_at, patience, before = None, _Patience(pool.trouble), computation.progress.runs_done
+    stop_at, patience, before = None, _Patience(pool.trouble), computation.progress.runs_done * plan.steps
     while True:
         while (
             not computation.signalled() and len(pending) < pool.capacity() and (runs := next(batches, None)) is not None
@@ -172,9 +180,9 @@ def _drain(pool: Pool, computation: Computation) -> None:
                 losses.append(loss)
         if losses:
             raise losses[0]
-        computed = before + pool.computed()
-        if finished or computed > computation.progress.computed:
-            computation.report_progress(computed)
+        made = before + pool.computed()
+        if finished or made > computation.progress.made:
+            computation.report_progress(made)
         patience.passed(bool(finished))
         if computation.signalled():
             now = time.perf_counter()
@@ -345,8 +353,8 @@ def _watched(report: Callable[[Progress], None] | None, bar: Bar | None) -> Call
     def both(progress: Progress) -> None:
         if bar is not None:
             failed = f", {progress.failed} failed" if progress.failed else ""
-            before, done, todo = (progress.steps * n for n in (progress.before, progress.computed, progress.runs))
-            bar.update(before + done, before + todo, progress.how_far + failed, before)
+            before, todo = progress.steps * progress.before, progress.steps * progress.runs
+            bar.update(before + progress.made, before + todo, progress.how_far + failed, before)
         if report is not None:
             report(progress)
 

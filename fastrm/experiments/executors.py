@@ -56,7 +56,7 @@ class Pool(NamedTuple):
     losses: tuple[type[Exception], ...] = ()
     """What submitting or a future raises when workers are gone, so that a new pool can go on."""
     computed: Callable[[], int] = int
-    """Returns how many runs it has computed so far, of batches in flight too; 0 if it cannot tell."""
+    """Returns how many steps it has made so far, of batches in flight too; 0 if it cannot tell."""
     trouble: Callable[[], str] = str
     """Returns why nothing is finished, if it knows; called only when nothing has been for a while."""
 
@@ -224,17 +224,17 @@ def _work_on_cluster(learners: CustomLearners, plan: str, runs: list[int]) -> tu
 
 
 _counter: Any = None
-"""In a worker process: the runs that all of them have computed."""
+"""In a worker process: the steps that all of them have made."""
 
 
 def _begin_process(counter: Any) -> None:
-    """Leave Ctrl-C to the parent, and count runs for it."""
+    """Leave Ctrl-C to the parent, and count steps for it."""
     global _counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _counter = counter
 
 
-def _count(runs: int) -> None:
+def _count(steps: int) -> None:
     if _counter is not None:  # else on a cluster, whose batches are counted when they arrive
         with _counter.get_lock():
-            _counter.value += runs
+            _counter.value += steps

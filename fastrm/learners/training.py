@@ -18,8 +18,8 @@ from fastrm.problems import Problem
 from fastrm.progress import Bar, format_millions, watching
 from fastrm.resources import usable_memory
 
-PIECE_STEPS = 10_000_000
-"""Steps, of all seeds together, between two looks at what else happens: a fraction of a second."""
+PIECE_STEPS, PIECE_SECONDS = 10_000_000, 0.2
+"""Most steps, of all seeds together, between two looks at what else happens, and how long these should take."""
 
 MOST_CALLS = 100
 """Calls of a callback in a run, at most."""
@@ -218,15 +218,20 @@ def iter_runs(
     for k in range(0, len(seeds), at_once):
         last = k + at_once
         batch.start(seeds[k:last], warm_start[k:last] if isinstance(warm_start, Sequence) else warm_start)
-        piece = max(1, PIECE_STEPS // len(batch.seeds) // getattr(batch.learner, "slowness", 1))
+        piece = most = max(1, PIECE_STEPS // len(batch.seeds) // getattr(batch.learner, "slowness", 1))
         calls = _steps_of_calls(batch)
         ended: dict[int, Run] = {}  # by the callback
         while batch.done < batch.steps and len(ended) < len(batch.seeds):  # Ctrl-C is noticed in between
             begun = time.perf_counter()
             batch.advance(piece if callback is None else min(piece, calls[0] - batch.done))
+            seconds = time.perf_counter() - begun
+            if seconds > 2 * PIECE_SECONDS:  # slow to learn, or the kernel was compiled: then it grows again
+                piece = max(1, int(piece * PIECE_SECONDS / seconds))
+            elif seconds < PIECE_SECONDS / 2:
+                piece = min(4 * piece, most)
             if between is not None:
                 made = k * batch.steps + len(batch.seeds) * batch.done
-                between(time.perf_counter() - begun, made, len(seeds) * batch.steps)
+                between(seconds, made, len(seeds) * batch.steps)
             if callback is not None and batch.done == calls[0]:
                 del calls[0]
                 for i in (i for i in range(len(batch.seeds)) if i not in ended):
