@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -239,6 +239,8 @@ def as_dict(results: Results, by_task: bool = False, exact: bool = True, lengths
 
     from .studies.findings import agreement, certified, differences, learned, verdicts
 
+    if results.swept == ("q_init",):
+        return {"tables": list(_start_tables(results, exact))}
     found: dict[str, Any] = {
         "sweep": list(start_points(results, tasks=by_task)),
         "differences": list(differences(results)),
@@ -251,13 +253,23 @@ def as_dict(results: Results, by_task: bool = False, exact: bool = True, lengths
     return found
 
 
+def _start_tables(results: Results, exact: bool) -> list[dict[str, Any]]:
+    """Return the findings of a file with several values of ``q_init``."""
+    from .studies.starts import findings
+
+    return findings([results], exact)[0]
+
+
 def findings_as_markdown(
     results: Results, by_task: bool = False, exact: bool = True, lengths: bool = False
 ) -> Iterator[str]:
     """Yield the tables as Markdown, one after the other."""
     from .studies.findings import findings_tables
 
-    for k, table in enumerate(findings_tables(results, by_task=by_task, exact=exact, lengths=lengths)):
+    tables: Iterable[dict[str, Any]] = findings_tables(results, by_task=by_task, exact=exact, lengths=lengths)
+    if results.swept == ("q_init",):
+        tables = _start_tables(results, exact)
+    for k, table in enumerate(tables):
         yield ("\n" if k else "") + table["title"] + ".\n"
         if table["rows"]:
             yield "\n" + markdown_table(table["head"], table["rows"])

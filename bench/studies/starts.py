@@ -307,8 +307,8 @@ def certified_table(files: Sequence[Results]) -> Table:
     }
 
 
-def findings(files: Sequence[Results]) -> tuple[list[Table], list[Point], list[plots.StartSpot]]:
-    """Return all tables, and what the two figures show."""
+def findings(files: Sequence[Results], exact: bool = True) -> tuple[list[Table], list[Point], list[plots.StartSpot]]:
+    """Return all tables, those of exact verdicts if so asked, and what the two figures show."""
     if not any(results.swept for results in files):
         raise ConfigError("no file sweeps q_init; name those of suite paper-safe")
     starts = Starts([results for results in files if results.swept])
@@ -325,7 +325,8 @@ def findings(files: Sequence[Results]) -> tuple[list[Table], list[Point], list[p
         names = ("setup", "task", "method", "q_init")
         for (setup, task, method, start), curve in results.survival(LASTING, names).items():
             spots.append(plots.StartSpot(setup, task, method, _plain(start), *curve.median))
-    return [*tables, certified_table(whole), zero_table(files)], points, spots
+    tables += [certified_table(whole)] if exact else []
+    return [*tables, zero_table(files)], points, spots
 
 
 def main() -> None:

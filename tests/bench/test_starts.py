@@ -1,5 +1,6 @@
 """The study of initial values: factors of steps, safety by map, and the front of both."""
 
+import json
 import re
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from fastrm import ConfigError, load
+from fastrm.bench.__main__ import main
 from fastrm.bench.studies import starts as study
 from fastrm.bench.studies.starts import Starts, findings
 
@@ -84,6 +86,14 @@ def test_tables_and_figures_are_written(results, tmp_path, monkeypatch, capsys):
     assert said == (tmp_path / "out" / "findings.md").read_text() and "nan" not in said
     for name in ("starts.png", "pareto.png"):
         assert (tmp_path / "out" / name).stat().st_size > 10_000
+
+
+def test_the_command_findings_tells_the_same_of_one_file(results, capsys):
+    assert main(["findings", str(results.path), "--no-exact"]) == 0
+    said = capsys.readouterr().out
+    assert "| 1a1b1c | a-b | crm-num-bool over crm-bool | 4 [4, 4] | 4 [4, 4] |" in said and "exact" not in said
+    assert main(["findings", str(results.path), "--no-exact", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["tables"]) == 6
 
 
 def test_files_without_several_initial_values_are_refused(tmp_path):
