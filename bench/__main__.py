@@ -90,6 +90,13 @@ COMMANDS = {
         "explain 1a1b1c a-b-c --size 15 --out page.html": "the optimal policy, to be looked at in a browser",
         "explain my.map my.rm --learn crm --out page.html": "what CRM learned, beside the optimum",
     }, "The page is one file and needs no network."),
+    "learn": Command(_LOOK, "learn a machine by acting, and decide exactly whether it is right", {
+        "learn 1a1b1c '{a,b}-c' --size 15 --seeds 10": "ten runs, and the machine that the first one learned",
+        "learn 1a1b1c a-b-c --walk 0 --out learned.rm": "without walks a wrong machine can last",
+    }, "The learner sees labels and rewards, never MACHINE; the verdict knows it.", file="learn"),
+    "infer": Command(_LOOK, "make a machine from traces", {
+        "infer traces.jsonl --out machine.rm": 'a line: {"labels": ["a", "", "b"], "rewards": [0, 0, 1], "end": null}',
+    }, file="learn"),
     "draw": Command(_LOOK, "draw a machine, a map, or a learned policy", {
         "draw --machine a-b-c --kind numeric --out machine.svg": "a machine as a graph",
         "draw --map 2a2b2c --seed 3 --out map.png": "a map",

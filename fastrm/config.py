@@ -160,7 +160,7 @@ class LearnerConfig:
     """Learn: probability that an episode walks to labels that were met, in place of following the policy."""
     compress: bool = True
     """Learn: leave moves that read and pay nothing out of traces."""
-    max_states: int = 64
+    max_states: int = 256
     """Learn: how many states a machine may have that explains the traces."""
     features: Literal["memory", "sight"] = "memory"
     """Water world: tiles of position, velocity and time, or of what is seen of the nearest balls."""

@@ -282,7 +282,7 @@ class Notes(NamedTuple):
     seen:    np.ndarray  # uint8    [n_s, room]    the moves that it made
     met:     np.ndarray  # uint32   [n_l]          the labels that it met, in the order of their first time
     is_met:  np.ndarray  # uint8    [n_l]          is a label among them?
-    toward:  np.ndarray  # uint8    [n_l, n_s]     the first action of a shortest way, by moves made, or NOWHERE
+    toward:  np.ndarray  # uint16   [n_l, n_s]     the actions that begin a shortest way by moves made, a bit each
     labels:  np.ndarray  # uint32   [room]         the trace of this episode
     outputs: np.ndarray  # uint32   [room]
 
@@ -318,7 +318,6 @@ LEARNING = np.dtype([
     ("left",     np.uint64),  # steps until it chooses another
     ("walks",    np.uint64),  # is this episode a walk?
     ("n",        np.uint64),  # length of the trace
-    ("is_wrong", np.uint64),  # has this episode contradicted the guess?
     ("n_met",    np.uint64),  # labels met
     ("n_seen",   np.uint64),  # moves made, each counted once
     ("known",    np.uint64),  # as many were made when ways were looked for last

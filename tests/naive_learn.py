@@ -13,7 +13,7 @@ NOTHING = naive_inference.NOTHING
 
 
 class Student:
-    """Acts by a guess, notices what contradicts it, and guesses again."""
+    """Acts by a guess, and guesses again when a move contradicts it."""
 
     def __init__(
         self, moves, starts, truth, seed, walk=0.5, alpha=0.5, gamma=0.9, epsilon=0.1, q_init=2.0, limit=1000,
@@ -43,15 +43,14 @@ class Student:
     def step(self):
         if self.t == 0:
             self.walks = (next(self.draws) >> 32) < math.floor(self.walk * 2**32)
-            self.v, self.goal, self.left, self.trace, self.is_wrong = 0, 0, 0, [], False
+            self.v, self.goal, self.left, self.trace = 0, 0, 0, []
         a = self.act_walking() if self.walks else self.act()
         self.seen.add((self.s, a))
         s_next, label = self.moves[self.s][a]
         u_next, output = naive_inference.step(self.truth, self.u, label)
-        if not self.is_wrong:
-            if (label, output) != (0, NOTHING) or not self.compress:
-                self.trace.append((label, output))
-            self.is_wrong = naive_inference.step(self.guess, self.v, label)[1] != output
+        if (label, output) != (0, NOTHING) or not self.compress:
+            self.trace.append((label, output))
+        self.v, expected = naive_inference.step(self.guess, self.v, label)
         if label and label not in self.met:
             self.met.append(label)
         if label == self.goal:
@@ -61,25 +60,18 @@ class Student:
             ahead = 0.0 if end else max(self.q[s_next, v_next, b] for b in self.actions)
             old = self.q[self.s, v, a]
             self.q[self.s, v, a] = naive.normal(old + self.alpha * (paid + self.gamma * ahead - old))
-        if not self.is_wrong:
-            self.v = naive_inference.step(self.guess, self.v, label)[0]
-        else:
-            self.v = self.after(label)
         self.s, self.u = s_next, u_next
         self.steps += 1
         self.t += 1
         if output[1] or self.t == self.limit:
             self.end_episode(output)
-
-    def after(self, label):
-        """Return the state of a guess that is known to be wrong; None where it is over by its own account."""
-        if self.v is None:
-            return None
-        v_next, (_, end) = naive_inference.step(self.guess, self.v, label)
-        return None if end else v_next
+        if expected != output:
+            self.guess_again()
+        if expected != output or (self.since >= 50 and len(self.seen) != self.known):
+            self.look_for_ways()
 
     def act(self):
-        values = {a: 0.0 if self.v is None else self.q[self.s, self.v, a] for a in self.actions}
+        values = {a: self.q[self.s, self.v, a] for a in self.actions}
         return naive.choose(values, self.epsilon, next(self.draws))
 
     def act_walking(self):
@@ -88,25 +80,22 @@ class Student:
             self.goal, self.left = self.met[((number & 0xFFFFFFFF) * len(self.met)) >> 32], 60
         self.left = max(0, self.left - 1)
         number = next(self.draws)
-        way = self.toward.get((self.goal, self.s))
-        if way is None or number >> 32 < 2**32 // 20:
-            return ((number & 0xFFFFFFFF) * len(self.actions)) >> 32
-        return way
+        ways = self.toward.get((self.goal, self.s), self.actions)
+        return naive.choose({a: float(a in ways) for a in self.actions}, 0.05, number)
 
     def end_episode(self, output):
         self.scores.append(1.0 / self.t if output[1] == 1 else 0.0)
         self.episodes += 1
         self.since += 1
         self.s, self.u, self.t = self.draw_start(), 0, 0
-        if self.is_wrong:
-            self.traces.append(self.trace)
-            self.guess = naive_inference.infer(self.traces)
-            self.log.append((self.steps, self.episodes, len(self.guess), self.count_nodes()))
-            self.q = self.plan(self.q_init)
-        if self.is_wrong or (self.since >= 50 and len(self.seen) != self.known):
-            self.since, is_known, self.known = 0, self.known == len(self.seen), len(self.seen)
-            if self.walk and not is_known:
-                self.look_for_ways()
+
+    def guess_again(self):
+        self.traces.append(list(self.trace))
+        self.guess, self.v = naive_inference.infer(self.traces), 0
+        for label, _ in self.trace:
+            self.v = naive_inference.step(self.guess, self.v, label)[0]
+        self.log.append((self.steps, self.episodes, len(self.guess), self.count_nodes()))
+        self.q = self.plan(self.q_init)
 
     def count_nodes(self):
         nodes = {()}
@@ -117,6 +106,9 @@ class Student:
         return len(nodes)
 
     def look_for_ways(self):
+        is_known, self.since, self.known = self.known == len(self.seen), 0, len(self.seen)
+        if is_known or not self.walk:
+            return
         self.toward = {}
         for goal in {label for s, a in self.seen for label in [self.moves[s][a][1]] if label}:
             steps = {s: 1 for s, a in self.seen if self.moves[s][a][1] == goal}
@@ -129,8 +121,7 @@ class Student:
                     s_next, label = self.moves[s][a]
                     left = 1 if label == goal else steps.get(s_next, math.inf) + 1
                     if (s, a) in self.seen and left == steps[s]:
-                        self.toward[goal, s] = a
-                        break
+                        self.toward.setdefault((goal, s), []).append(a)
 
     def worth(self, value, s, v, a, unseen):
         if (s, a) not in self.seen:

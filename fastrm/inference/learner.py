@@ -1,10 +1,10 @@
 """Learning the machine while acting: CRM by a guess, which is inferred anew from the traces that contradict it.
 
-The first guess has one state and pays nothing. Every move updates all states of the guess by its own rewards. When an
-episode has contradicted the guess, its trace, up to the contradiction, joins the prefix tree; the next guess is what an
-engine makes of the tree, and its values are the best ones over the moves made so far, moves never made being worth
-``q_init``. With probability ``walk`` an episode heads for labels met before instead of following the policy. What a run
-ends with is the plan by its last guess, moves never made being worth nothing.
+The first guess has one state and pays nothing. Every move updates all states of the guess by its own rewards. When a
+move contradicts the guess, the trace of the episode so far joins the prefix tree; the next guess is what an engine
+makes of the tree, and its values are the best ones over the moves made so far, moves never made being worth
+``q_init``. With probability ``walk`` an episode heads for labels met before instead of following the policy. What a
+run ends with is the plan by its last guess, moves never made being worth nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fastrm.errors import ConfigError, MachineError
 from fastrm.inference.engines import merged, smallest
 from fastrm.inference.tree import Tree
 from fastrm.inference.verdict import best_values, earned, find_difference, lost_by
-from fastrm.kernels.contracts import BLOCK, LEARNING, LIVE, Guess, Mealy, Notes, Setting, Span, State, Trails
+from fastrm.kernels.contracts import BLOCK, LEARNING, LIVE, MASK, Guess, Mealy, Notes, Setting, Span, State, Trails
 from fastrm.kernels.inference import plan
 from fastrm.kernels.learners import learn
 from fastrm.learners.registry import Values
@@ -95,7 +95,7 @@ class Student:
             seen=np.zeros((n_s, problem.room), dtype=np.uint8),
             met=np.zeros(n_l, dtype=np.uint32),
             is_met=np.zeros(n_l, dtype=np.uint8),
-            toward=np.full((n_l, n_s), learn.NOWHERE, dtype=np.uint8),
+            toward=np.zeros((n_l, n_s), dtype=MASK),
             labels=np.zeros(TRACE_ROOM, dtype=np.uint32),
             outputs=np.zeros(TRACE_ROOM, dtype=np.uint32),
         )
@@ -139,6 +139,9 @@ class Student:
                 "learn: what is paid does not follow from the labels of an episode; give compress=False, or more labels"
             )
         machine, self.proven = self.engine(self.tree, self.config.max_states)
+        at["v"] = 0
+        for x in labels.tolist():
+            at["v"] = machine.delta[x, int(at["v"])]
         self._believe(machine, episodes)
         self._plan()
 
@@ -262,8 +265,6 @@ def set_scene(problem: TabularProblem, config: LearnerConfig) -> Scenery:
         raise ConfigError(
             f"learn: {problem.names()}: moves without a label pay or change the machine; give compress=False"
         )
-    if problem.n_actions > learn.NOWHERE:
-        raise ConfigError(f"learn: {problem.n_actions} actions; at most {learn.NOWHERE}")
     (n_s, n_a), room = tables.next_s.shape, problem.room
     moves = np.zeros((n_s, room), dtype=np.uint64)
     moves[:, :n_a] = tables.label.astype(np.uint64) << np.uint64(32) | tables.next_s * np.uint64(room)

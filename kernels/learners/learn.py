@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastrm.kernels._jit import jit, part
-from fastrm.kernels.contracts import FAR, LIVE, NOTHING
+from fastrm.kernels.contracts import FAR, LIVE, MASK, NOTHING
 from fastrm.kernels.episode import draw_start, end_episode, packed_move, record
 from fastrm.kernels.policy import choose
 from fastrm.kernels.rng import HALF, LOW, draw
@@ -19,7 +19,6 @@ from fastrm.kernels.td import sweep_ordered, sweep_quiet
 
 DONE, WRONG, STALE, FULL = 0, 1, 2, 3
 """Why `act` stops: the steps are made, the guess is contradicted, ways are to be looked for, the trace needs room."""
-NOWHERE = np.uint8(255)
 PATIENCE = 60
 """Steps after which a walk chooses another label."""
 CHUNK = 50
@@ -37,12 +36,12 @@ class Scene(NamedTuple):
 
 @jit
 def compass(world, trails, seen, toward, distance, queue):
-    """Overwrite `toward` with the first action of a shortest way to every label over the moves that were made.
+    """Overwrite `toward` with the actions that begin shortest ways to every label over the moves that were made.
 
-    Of several the first. `distance` int32 and `queue` int64 [n_s] are scratch.
+    `distance` int32 and `queue` int64 [n_s] are scratch.
     """
     n_s, n_a = world.next_s.shape
-    toward[:, :] = NOWHERE
+    toward[:, :] = 0
     for g in range(1, toward.shape[0]):
         distance[:] = FAR
         head, tail = 0, 0
@@ -66,8 +65,7 @@ def compass(world, trails, seen, toward, distance, queue):
             for a in range(n_a):
                 steps = 1 if world.label[s, a] == g else distance[world.next_s[s, a]] + 1
                 if seen[s, a] and steps == distance[s]:
-                    toward[g, s] = np.uint8(a)
-                    break
+                    toward[g, s] |= MASK(1 << a)
 
 
 @part
@@ -78,22 +76,21 @@ def _choose_walking(notes, site, left, goal, n_met, actions, rng0, rng1):
         goal, left = np.uint64(notes.met[(number & LOW) * n_met >> HALF]), _PATIENCE
     left -= _1 if left > _0 else _0
     number, rng0, rng1 = draw(rng0, rng1)
-    way = notes.toward[goal, site // room(actions)]
-    if way == NOWHERE or number >> HALF < _WANDER:
-        return (number & LOW) * count(actions) >> HALF, left, goal, rng0, rng1
-    return np.uint64(way), left, goal, rng0, rng1
+    ways = np.uint64(notes.toward[goal, site // room(actions)])
+    ways = ways if ways != _0 else (_1 << count(actions)) - _1
+    return choose(ways, number, _WANDER, actions), left, goal, rng0, rng1
 
 
 @jit
 def act(setting, trails, guess, agents, log, i, notes, q, steps):
     """Advance run i by up to `steps`, updating its agent, its log, its notes and `q`.
 
-    Returns the steps made and why it stopped. A contradicted guess is noticed at the end of the episode.
+    Returns the steps made and why it stopped.
     """
     me, at, rule, world = agents[i], notes.at[0], setting.rule, Scene(setting, setting.actions)
     moves, seen, actions = trails.moves, notes.seen.reshape(-1), setting.actions
     rng0, rng1, site, u, t, earned = me["rng0"], me["rng1"], me["s"] * room(actions), me["u"], me["t"], me["earned"]
-    v, goal, left, walks, n, is_wrong = at["v"], at["goal"], at["left"], at["walks"], at["n"], at["is_wrong"]
+    v, goal, left, walks, n = at["v"], at["goal"], at["left"], at["walks"], at["n"]
     n_met, n_seen, n_u, n_cols = at["n_met"], at["n_seen"], np.uint64(trails.n_u), np.uint64(guess.n_cols)
     why, made = DONE, 0
     while made < steps:
@@ -103,7 +100,7 @@ def act(setting, trails, guess, agents, log, i, notes, q, steps):
         if t == _0:
             number, rng0, rng1 = draw(rng0, rng1)
             walks = np.uint64(number >> HALF < trails.walk_below)
-            v, goal, left, n, is_wrong = _0, _0, _0, _0, _0
+            v, goal, left, n = _0, _0, _0, _0
         if walks:
             a, left, goal, rng0, rng1 = _choose_walking(notes, site, left, goal, n_met, actions, rng0, rng1)
         else:
@@ -127,11 +124,11 @@ def act(setting, trails, guess, agents, log, i, notes, q, steps):
             o = trails.output[x * n_u + u]
             outcome = trails.end[o]
             earned += trails.reward[o]
-            if not is_wrong:
-                if x != _0 or o != 0 or trails.keeps_all:
-                    notes.labels[n], notes.outputs[n] = np.uint32(x), o
-                    n += _1
-                is_wrong = np.uint64(guess.output[x * n_cols + v] != o)
+            if x != _0 or o != 0 or trails.keeps_all:
+                notes.labels[n], notes.outputs[n] = np.uint32(x), o
+                n += _1
+            if guess.output[x * n_cols + v] != o:
+                why = WRONG
             if x != _0 and not notes.is_met[x]:
                 notes.is_met[x] = 1
                 notes.met[n_met] = np.uint32(x)
@@ -142,19 +139,20 @@ def act(setting, trails, guess, agents, log, i, notes, q, steps):
             )
             u, v = np.uint64(trails.delta[x * n_u + u]), np.uint64(guess.delta[x * n_cols + v])
             if outcome == LIVE and t != rule.limit:
+                if why == WRONG:
+                    break
                 continue
         end_episode(me, t, earned, outcome, setting.tasks, log, i)
         at["episodes"] += _1
-        s, rng0, rng1 = draw_start(setting.tables.starts, setting.several, rng0, rng1)
+        s, rng0, rng1 = draw_start(setting.tables.starts, rng0, rng1)
         site, u, t, earned = s * room(actions), _0, _0, 0.0
-        if is_wrong:
-            why = WRONG
+        if why == WRONG:
             break
         if at["episodes"] >= _CHUNK and n_seen != at["known"]:
             why = STALE
             break
     me["rng0"], me["rng1"], me["s"], me["u"], me["t"], me["earned"] = rng0, rng1, site // room(actions), u, t, earned
-    at["v"], at["goal"], at["left"], at["walks"], at["n"], at["is_wrong"] = v, goal, left, walks, n, is_wrong
+    at["v"], at["goal"], at["left"], at["walks"], at["n"] = v, goal, left, walks, n
     at["n_met"], at["n_seen"] = n_met, n_seen
     at["steps"] += made
     return made, why

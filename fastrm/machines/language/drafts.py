@@ -36,8 +36,10 @@ A file of the reference implementation (Toro Icarte et al., JAIR 2022) looks lik
     [2] # terminal state
     (0,1,'a&!n',ConstantRewardFunction(0))
 
-The reference hands each line to the Python interpreter; here every line must match one pattern, so a file can carry
-no code. Such machines are scored by the rewards they pay.
+The line of terminals may be missing, as in files of JIRP (Xu et al., 2020): then a state whose only edge is a
+``True`` loop is a success, and a state without edges a failure. The reference hands each line to the Python
+interpreter; here every line must match one pattern, so a file can carry no code. Such machines are scored by the
+rewards they pay.
 """
 
 from __future__ import annotations
@@ -568,24 +570,42 @@ def read_reference(text: str, source: str) -> Draft:
             raise fault("no start state; the first line must be its number, such as 0", first.place)
     start, second = str(int(first.text)), rest[0] if rest else first
     with _located(source, second):
-        if not rest or not (match := _match_whole(_TERMINALS, second)):
-            raise fault("expected the list of terminal states, such as [2]", second.place)
-    success = tuple(dict.fromkeys(str(int(word)) for word in (match[1] or "").split(",") if word.strip()))
+        match = _match_whole(_TERMINALS, second) if rest else None
+        lacks_list = fault("expected the list of terminal states, such as [2]", second.place)
+        if match is None and not (rest and second.text[second.place] == "("):
+            raise lacks_list
     edges = []
-    for statement in rest[1:]:
+    for statement in rest[match is not None :]:
         with _located(source, statement):
-            edge = _read_reference_edge(statement)
-        if edge.source not in success:  # as the reference: nothing leaves a terminal
-            edges.append(edge)
+            edges.append(_read_reference_edge(statement))
+    if match is not None:
+        success = tuple(dict.fromkeys(str(int(word)) for word in (match[1] or "").split(",") if word.strip()))
+        failure: tuple[str, ...] = ()
+    else:
+        success, failure = _terminals_without_list(edges)
+        with _located(source, second):
+            if not success:
+                raise lacks_list
+    edges = [edge for edge in edges if edge.source not in success]  # as the reference: nothing leaves a terminal
     named = {start, *(name for edge in edges for name in (edge.source, edge.target))}
     return Draft(
         start=start,
-        states=tuple(sorted(named - set(success), key=int)),
+        states=tuple(sorted(named - {*success, *failure}, key=int)),
         edges=tuple(edges),
         success=success,
+        failure=failure,
         score="own",
         source=source,
     )
+
+
+def _terminals_without_list(edges: Sequence[Edge]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the states that a ``True`` loop is the only edge of, and those that no edge leaves, in order."""
+    leaving: dict[str, list[Edge]] = {name: [] for edge in edges for name in (edge.source, edge.target)}
+    for edge in edges:
+        leaving[edge.source].append(edge)
+    success = [u for u, ways in leaving.items() if [(e.target, e.guard) for e in ways] == [(u, Truth(True))]]
+    return tuple(sorted(success, key=int)), tuple(sorted((u for u, ways in leaving.items() if not ways), key=int))
 
 
 def _read_reference_edge(statement: Statement) -> Edge:
