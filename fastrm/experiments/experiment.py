@@ -375,7 +375,8 @@ class Experiment:
     name: str
     """What the experiment and its result file are called."""
     setups: tuple[str, ...] = ()
-    """Setups of generated maps, with their obstacles: ``1a1b``, ``1a1b walls 0.2``, ``1a1b maze``."""
+    """Setups of generated maps, with their obstacles: ``1a1b``, ``1a1b walls 0.2``, ``1a1b maze``; or of point masses:
+    ``point 1a1b``."""
     maps: int = 1
     """Maps generated per setup."""
     size: int = 41

@@ -28,6 +28,19 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+def _walked(path: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return the places that a path leads by: every move goes along x and then along y, so that none cuts a corner.
+
+    >>> _walked([(0, 0, 0, 0), (1, 2, 1, 2)])
+    [(0, 0), (1, 0), (1, 2)]
+    """
+    x, y, *_ = path[0]
+    places = [(x, y)]
+    for (_, y, *_), (x_next, y_next, *_) in pairwise(path):
+        places += [(x_next, y), (x_next, y_next)]
+    return places
+
+
 def _coloured(world: PointMass) -> Iterator[tuple[Disc, str]]:
     """Yield every disc with the colour of its name."""
     names = sorted({disc.name for disc in world.discs})
@@ -76,7 +89,8 @@ def draw_point(
             write_in_disc(axis, (disc.x, disc.y), disc.name, shade, side)
         draw_disc(axis, world.start, 0.012 * world.side, "0.15", "0.15")
         if len(path):
-            draw_box_path(axis, np.array(path)[:, :2], arrivals, side)
+            marks = [(2 * step, f"{label} {step}") for step, label in arrivals]
+            draw_box_path(axis, np.array(_walked(path)), marks, side, corners=2)
         axis.set_title(printable(name or world.source.strip("<>")), pad=4, parse_math=False)
     return figure
 
@@ -161,7 +175,7 @@ def _paint_box(frame: Image, world: PointMass, trail: Sequence[Any]) -> None:
     for disc, shade in _coloured(world):
         pen.ellipse(around(disc.x, disc.y, (disc.radius + 0.5) * scale), fill=WHITE, outline=shade, width=3 * FINE)
         pen.text(at(disc.x, disc.y), disc.name, fill=DARK, font=font, anchor="mm")
-    points = [at(x, y) for x, y, *_ in trail]
+    points = [at(x, y) for x, y in _walked(trail)]
     if len(points) > 1:
         pen.line(points, fill=PATH_COLOUR, width=2 * FINE, joint="curve")
     for x, y, *_ in trail:

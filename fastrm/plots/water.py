@@ -62,7 +62,7 @@ def draw_water(
         if problem is not None and len(actions):
             walk = problem.walk(actions)
             turns = [k for k in range(1, len(walk.states)) if walk.states[k, 2] != walk.states[k - 1, 2]]
-            arrivals = [(k, walk.labels[k - 1]) for k in turns]  # balls have moved since the beginning
+            arrivals = [(k, f"{walk.labels[k - 1]} {k}") for k in turns]  # balls have moved since the beginning
             draw_box_path(axis, np.array(problem.positions(walk.states)), arrivals, side)
             how = "completed" if walk.outcome == SUCCESS else "not completed"
             title += f": {how} in {len(walk.rewards)} steps"
@@ -96,15 +96,18 @@ def write_in_disc(axis: Axes, at: Point, name: str, shade: str, side: float) -> 
     axis.text(*at, name, color=ink(shade), fontsize=size, fontweight="bold", ha="center", va="center", zorder=4)
 
 
-def draw_box_path(axis: Axes, path: Array, arrivals: Sequence[tuple[int, str]], side: float) -> None:
-    """Draw a path, [step, 2], with a dot at every step, and at which of them the machine left a state, and why."""
-    axis.plot(*path.T, color=PATH_COLOUR, linewidth=1.6, marker=".", markersize=3.5, zorder=2.5)
-    for step, label in arrivals:
+def draw_box_path(axis: Axes, path: Array, arrivals: Sequence[tuple[int, str]], side: float, corners: int = 1) -> None:
+    """Draw a path, [point, 2], with a dot at the end of every step, and write beside some points.
+
+    A step leads by as many points of the path as there are `corners`.
+    """
+    axis.plot(*path.T, color=PATH_COLOUR, linewidth=1.6, marker=".", markersize=3.5, markevery=corners, zorder=2.5)
+    for point, text in arrivals:
         axis.annotate(
-            f"{label} {step}", path[step], (4, 5), textcoords="offset points", fontsize=max(5.0, 1.8 * side),
+            text, path[point], (4, 5), textcoords="offset points", fontsize=max(5.0, 1.8 * side),
             color="0.15", zorder=5, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "0.7", "lw": 0.6},
         )  # fmt: skip
-        axis.plot(*path[step], "o", color=PATH_COLOUR, markersize=5, zorder=5)
+        axis.plot(*path[point], "o", color=PATH_COLOUR, markersize=5, zorder=5)
 
 
 @add_row(show_episode, WaterEpisode)

@@ -33,7 +33,10 @@ def test_a_run_is_drawn_as_its_path_and_where_it_arrived(learned):
     problem, run = learned
     (axis,) = draw_learning(problem, run).axes
     line = axis.lines[0].get_xydata()
-    assert np.array_equal(line, np.array(run.greedy_path)[:, :2])
+    assert np.array_equal(line[::2], np.array(run.greedy_path)[:, :2]) and axis.lines[0].get_markevery() == 2
+    assert np.array_equal(line[1::2, 0], line[2::2, 0]) and np.array_equal(line[1::2, 1], line[:-1:2, 1])  # x, then y
+    between = np.linspace(line[:-1], line[1:], 7).reshape(-1, 2)
+    assert not ((between > (7.5, 7.5)) & (between < (10.5, 20.5))).all(axis=1).any()  # no line leads through the wall
     marks = [text.get_text() for text in axis.texts[3:]]
     assert [mark.split()[0] for mark in marks] == ["a", "b"] and marks[1] == f"b {run.greedy_length}"
     assert axis.get_title() == f"CRM, seed 0: greedy path {run.greedy_length} steps, shortest {problem.shortest[0]}"
