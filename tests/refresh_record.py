@@ -116,6 +116,11 @@ STUDIES = {
         {"results/agenda/agenda.png": "docs/assets/agenda.png"},
         ("agenda", "agenda-large", "agenda-type", "agenda-object"),
     ),
+    "deadline": Study(
+        ("python -m fastrm.bench.studies.deadline",),
+        {"results/deadline/findings.md": "results/record/deadline.md"},
+        ("deadline",),
+    ),
     "water": Study(
         (
             *(bench("run", suite) for suite in WATER),
