@@ -16,6 +16,7 @@ from fastrm.kernels.contracts import LIVE, Rule
 from fastrm.kernels.episode import end_episode, record
 from fastrm.kernels.policy import choose_among
 from fastrm.kernels.rng import HALF, LOW, draw
+from fastrm.kernels.simd import prefetch
 from fastrm.kernels.worlds.water import (
     N_PUSHES,
     Machines,
@@ -27,6 +28,8 @@ from fastrm.kernels.worlds.water import (
     paid,
     touched,
 )
+
+_LINE = 8
 
 
 # fmt: off
@@ -78,9 +81,17 @@ def find_rows(setting, me, state, t, x, y, rows, is_new):
     """Overwrite `rows` with the first weights of all tiles that a state lies in, for every machine state."""
     tilings, n_u = setting.tilings, setting.machines.n_u
     if not tilings.is_sight:
+        # all numbers of rows are asked for before the first is read, and all weights before the first is added; of one
+        # machine state the tables are small, and asking costs more than it saves
         for k in range(tilings.x.shape[0]):
-            tile = tilings.x[k, x] + tilings.y[k, y] + tilings.t[k, t]
-            row = _row(me, state, tile, n_u * N_PUSHES, is_new)
+            rows[0, k] = tilings.x[k, x] + tilings.y[k, y] + tilings.t[k, t]
+            if n_u > 1:
+                prefetch(state.row_of, rows[0, k])
+        for k in range(tilings.x.shape[0]):
+            row = _row(me, state, rows[0, k], n_u * N_PUSHES, is_new)
+            if n_u > 1:
+                for weight in range(row, row + n_u * N_PUSHES, _LINE):
+                    prefetch(state.weights, weight)
             for u in range(n_u):
                 rows[u, k] = row + u * N_PUSHES
         return
