@@ -73,10 +73,11 @@ def map_svg(
         parts.append(f'<path d="{cross}" stroke="{_COLOURS["start"]}" stroke-width="1.5"/>')
     for k, (letter, places) in enumerate(grid.objects.items()):
         for x, y in (_centre(place, cell) for place in places):
+            size, colour = max(cell, 10), palette.PAGE_OBJECTS[k % len(palette.PAGE_OBJECTS)]
             parts.append(
-                f'<text x="{x:g}" y="{y + 0.36 * max(cell, 10):g}" font-size="{max(cell, 10):g}" font-weight="bold" '
-                f'text-anchor="middle" fill="{palette.object_colour(k)}" stroke="{_COLOURS["floor"]}" stroke-width="2" '
-                f'paint-order="stroke">{letter}</text>'
+                f'<circle cx="{x:g}" cy="{y:g}" r="{0.5 * size:g}" fill="{colour}" '
+                f'stroke="{_COLOURS["floor"]}"/><text x="{x:g}" y="{y + 0.26 * size:g}" font-size="{0.75 * size:g}" '
+                f'font-weight="bold" text-anchor="middle" fill="{palette.WHITE}">{letter}</text>'
             )
     if mark is not None:
         x, y = _centre(mark, cell)

@@ -83,3 +83,23 @@ function copyButton(words, content) {
   );
   return el("p", { class: "copy" }, button, said);
 }
+
+// A button that changes between light and dark; at first the reader's system decides.
+function themeButton() {
+  const root = document.documentElement,
+    isDark = () =>
+      (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = el("button", { type: "button", class: "theme no-print" });
+  const name = () => {
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.title = `show this page ${isDark() ? "light" : "dark"}`;
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    name();
+  });
+  name();
+  return button;
+}
+
+document.getElementById("page").append(themeButton());

@@ -223,7 +223,12 @@ async function mountExplain(root, data, { hasAddress = false } = {}) {
         { class: "column" },
         panel(
           "",
-          el("div", { class: "map-head" }, el("h2", {}, "Map, machine state ", stateName), choices.node),
+          el(
+            "div",
+            { class: "map-head" },
+            el("h2", {}, data.machine.isNamedByDone ? "Map, done: " : "Map, machine state ", stateName),
+            choices.node,
+          ),
           el("div", { class: "stage" }, view.node, episode.bar),
           scale.node,
           readout,
@@ -286,10 +291,7 @@ async function mountExplain(root, data, { hasAddress = false } = {}) {
     episode,
     turn,
     picture,
-    setStart(s) {
-      chooseStart(s);
-      return walks;
-    },
+    setStart: (s) => (chooseStart(s), walks),
     valueAt,
     walks: () => walks,
     found: () => found,

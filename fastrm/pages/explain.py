@@ -29,7 +29,7 @@ from fastrm.learners import Run, registry
 from fastrm.machines import RewardMachine
 from fastrm.pages import page
 from fastrm.pages.page import smallest
-from fastrm.plots import known_values, last_best, palette, visits
+from fastrm.plots import drawn_form, joined_edges, known_values, last_best, palette, visits
 from fastrm.problems import Problem, TabularProblem, WaterProblem, check_tabular, unsupported
 from fastrm.worlds import START, WALL
 
@@ -49,6 +49,8 @@ GAMMAS = (
 """Stops of the knob of the discount; the problem's own is one more."""
 FEW_GAMMAS = (0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 """Stops on problems so large that thresholds take long."""
+MANY_STATES = 12
+"""Machine states beyond which the page shows the current one and its neighbours, and the whole drawing on demand."""
 MANY_PAIRS, MOST_TURNED = 20_000, 120_000
 """Cells times machine states from which there are few stops, and beyond which there is one."""
 
@@ -207,7 +209,8 @@ def explain_tables(
     data = explain_data(problem, run, gamma=gamma, machine=machine)
     title = f"{data['machine']['name']} on {data['map']['name']}"
     data |= {"title": title, "command": command, "version": fastrm.__version__}
-    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, _still(problem, data))
+    about = f"{title}: turn the rewards and the discount, and watch the best policy"
+    return page.assemble(title, (*SCRIPTS, "explain_page.js"), data, _still(problem, data), about)
 
 
 def _still(problem: TabularProblem, data: Mapping[str, Any]) -> str:
@@ -280,11 +283,20 @@ def _check_size(problem: TabularProblem) -> None:
 
 
 def _machine_data(machine: RewardMachine) -> dict[str, Any]:
+    names = page.names_by_what_is_done(machine)
+    is_many = len(machine.states) > MANY_STATES and drawn_form(machine) is machine
+    near: list[list[list[str]]] = [[] for _ in machine.states]
+    if is_many:
+        for (u, v), texts in joined_edges(machine).items():
+            near[machine.states.index(u)].append([names.get(v, v), *texts])
     return {
-        "states": list(machine.states),
+        "states": [names.get(u, u) for u in machine.states],
+        "isNamedByDone": bool(names),
+        "near": near if is_many else None,
         "ends": {"success": list(machine.success), "failure": list(machine.failure)},
         "text": machine.write().rstrip("\n").split("\n"),
-        "graph": page.machine_graph(machine),
+        "graph": page.machine_graph(machine, names),
+        "narrow": page.machine_graph(machine, names, downwards=True) if len(machine.states) <= MANY_STATES else None,
     }
 
 

@@ -5,9 +5,10 @@ function machineView(machine, onState) {
   const build = ([tag, attributes, text, children]) => svg(tag, attributes, text, ...children.map(build));
   const names = [...machine.states, ...machine.ends.success, ...machine.ends.failure];
   let picture = el("pre", { class: "machine-text" }, machine.text.join("\n"));
-  if (machine.graph) {
-    const [width, height] = machine.graph.size;
-    const covers = Object.entries(machine.graph.boxes).map(([name, [x, y, w, h]]) => {
+  const graph = innerWidth < 600 && machine.narrow ? machine.narrow : machine.graph; // rows on a phone
+  if (graph) {
+    const [width, height] = graph.size;
+    const covers = Object.entries(graph.boxes).map(([name, [x, y, w, h]]) => {
       const u = machine.states.indexOf(name),
         round = Math.min(w, h) / 2;
       const cover = svg("rect", {
@@ -35,14 +36,44 @@ function machineView(machine, onState) {
     const drawn = svg(
       "svg",
       { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "the machine" },
-      svg("g", { class: "machine-shapes" }, ...machine.graph.shapes.map(build)),
+      svg("g", { class: "machine-shapes" }, ...graph.shapes.map(build)),
       ...covers,
     );
     drawn.style.width = `${Math.round(width)}px`;
     // A picture scrolls rather than shrinks beyond what can be read.
-    drawn.style.minWidth = `${Math.round(Math.min(width, width > 900 ? 1000 : 460))}px`;
+    drawn.style.minWidth = `${Math.round(Math.min(width, graph === machine.narrow ? 300 : width > 900 ? 1000 : 460))}px`;
     picture = el("div", { class: "machine" }, drawn);
   }
+  // Of many states: the chosen one, what is done in it, and where its edges lead.
+  const beside = machine.near && el("div", { class: "near" });
+  const letters = [...new Set(machine.states.flatMap((name) => name.split("+")))]
+    .filter((one) => one !== "none")
+    .sort();
+  function showNear(u) {
+    const done = machine.states[u].split("+");
+    const rows = machine.near[u].map(([target, ...texts]) => {
+      const v = machine.states.indexOf(target);
+      const name =
+        v === u ? "stays" : v < 0 ? target : el("button", { type: "button", onclick: () => onState(v) }, target);
+      return el("tr", {}, el("td", {}, texts.join("; ")), el("td", {}, v === u ? "" : "→"), el("td", {}, name));
+    });
+    beside.replaceChildren(
+      machine.isNamedByDone
+        ? el(
+            "ul",
+            { class: "ticks", "aria-label": "what is done" },
+            ...letters.map((one) =>
+              el("li", { class: done.includes(one) ? "done" : null }, one, done.includes(one) ? " ✓" : " –"),
+            ),
+          )
+        : "",
+      el("table", { class: "edges" }, el("tbody", {}, ...rows)),
+    );
+  }
+  const whole = picture;
+  if (beside)
+    picture = el("div", {}, beside, el("details", {}, el("summary", {}, `all ${machine.states.length} states`), whole));
+
   // Edges that pay what a knob turns say what they pay now.
   const texts = [...picture.querySelectorAll("text")].map((node) => ({
     node,
@@ -61,11 +92,12 @@ function machineView(machine, onState) {
     select(u) {
       boxes.forEach((box, name) => box.classList.toggle("chosen", machine.states[u] === name));
       const box = boxes.get(machine.states[u]);
-      if (!box || !picture.isConnected) return;
+      if (beside) showNear(u);
+      if (!box || !whole.offsetParent) return;
       const inner = box.getBoundingClientRect(),
-        outer = picture.getBoundingClientRect();
-      picture.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
-      picture.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+        outer = whole.getBoundingClientRect();
+      whole.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+      whole.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
     },
     // The machine state an episode is in; an end by its kind, since several may share it.
     visit(u, outcome) {

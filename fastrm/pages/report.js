@@ -9,15 +9,28 @@ function provenancePanel(data) {
       el("td", {}, name === "command" || name === "experiment" ? el("code", {}, value) : value),
     ),
   );
-  const [command] = data.provenance.filter(([name]) => name === "command");
   return panel(
-    "What was run",
-    el("p", {}, data.about),
-    command && el("p", {}, el("code", {}, command[1])),
+    "Provenance",
+    el(
+      "details",
+      {},
+      el("summary", {}, "What was run, when and with what"),
+      el("table", { class: "facts" }, el("tbody", {}, ...rows)),
+    ),
+  );
+}
+
+// What a reader wants to know first: how many runs, and the command as it was typed.
+function reportHead(data) {
+  const [command] = data.provenance.filter(([name]) => name === "command");
+  return el(
+    "header",
+    {},
+    el("h1", {}, data.title),
+    el("p", { class: "soft" }, data.about, command && " · ", command && el("code", {}, command[1])),
     data.failures.length
       ? el("p", { class: "note" }, `${data.failures[0]} runs failed and are left out; the first: ${data.failures[1]}`)
       : null,
-    el("details", {}, el("summary", {}, "Provenance"), el("table", { class: "facts" }, el("tbody", {}, ...rows))),
   );
 }
 
@@ -25,39 +38,50 @@ function claimP(p) {
   return `p ${p < 0.001 ? "< 0.001" : p.toFixed(3)} (Holm)`;
 }
 
-function claimsPanel(claims) {
+function claimsPanel(claims, isOpen) {
+  const held = claims.filter((claim) => claim.chip === "good").length;
   return panel(
     "Claims of the paper",
     el(
-      "ol",
-      { class: "claims" },
-      ...claims.map((claim) =>
-        el(
-          "li",
-          { value: claim.number },
-          el("p", {}, el("span", { class: `chip ${claim.chip}` }, claim.verdict), " ", claim.claim),
+      "details",
+      { open: isOpen },
+      el("summary", {}, `${held} of ${claims.length} hold`),
+      el(
+        "ol",
+        { class: "claims" },
+        ...claims.map((claim) =>
           el(
-            "p",
-            { class: "soft" },
-            [claim.support, claim.cases ? claimP(claim.corrected_p) : "", claim.cases ? `${claim.cases_held} of ${claim.cases} cases hold` : "", claim.numbers]
-              .filter(Boolean)
-              .join(" · "),
+            "li",
+            { value: claim.number },
+            el("p", {}, el("span", { class: `chip ${claim.chip}` }, claim.verdict), " ", claim.claim),
+            el(
+              "p",
+              { class: "soft" },
+              [
+                claim.support,
+                claim.cases ? claimP(claim.corrected_p) : "",
+                claim.cases ? `${claim.cases_held} of ${claim.cases} cases hold` : "",
+                claim.numbers,
+              ]
+                .filter(Boolean)
+                .join(" · "),
+            ),
+            claim.reason || claim.failing.length
+              ? el(
+                  "details",
+                  {},
+                  el("summary", {}, "Why"),
+                  claim.reason && el("p", {}, claim.reason),
+                  claim.failing.length
+                    ? el(
+                        "p",
+                        { class: "soft" },
+                        `Cases that do not hold${claim.failing.length < claim.cases - claim.cases_held ? ", the first" : ""}: ${claim.failing.join("; ")}`,
+                      )
+                    : null,
+                )
+              : null,
           ),
-          claim.reason || claim.failing.length
-            ? el(
-                "details",
-                {},
-                el("summary", {}, "Why"),
-                claim.reason && el("p", {}, claim.reason),
-                claim.failing.length
-                  ? el(
-                      "p",
-                      { class: "soft" },
-                      `Cases that do not hold${claim.failing.length < claim.cases - claim.cases_held ? ", the first" : ""}: ${claim.failing.join("; ")}`,
-                    )
-                  : null,
-              )
-            : null,
         ),
       ),
     ),
@@ -101,10 +125,19 @@ function curvesPanel(data, arrays, onmethod) {
   const ceilings = new Map(info.ceilings.map(([setup, task, level]) => [JSON.stringify([setup, task]), number(level)]));
   const charts = [...panels].map(([key, lines]) => {
     const [setup, task] = JSON.parse(key);
-    return chart(`${setup}, task ${task}`, lines, info, ceilings.get(key), look, (method) =>
-      onmethod(setup, task, method.label),
-    );
+    return chart(`${setup}, task ${task}`, lines, { ...info, isWide: panels.size === 1 }, ceilings.get(key), look, {
+      method: isolate,
+      read: (tick) => charts.forEach((one) => one.mark(tick)),
+    });
   });
+  // A click on a curve shows its method alone, another click all that were shown before.
+  let before = null;
+  function isolate(method) {
+    const isAlone = before && look.methods.size === 1 && look.methods.has(method.label);
+    const wanted = isAlone ? before : new Set([method.label]);
+    before = isAlone ? null : before || new Set(look.methods);
+    only((one) => wanted.has(one.label));
+  }
   const redraw = () => charts.forEach((one) => one.draw());
   const choose = (name, options, change) =>
     el(
@@ -170,7 +203,7 @@ function curvesPanel(data, arrays, onmethod) {
     el(
       "p",
       { class: "soft" },
-      "Score over training steps. A score of 1, the solid rule, is what the best policy earns that explores as much; the dashed rule is the most that any can settle at. Point at a panel, or focus it and use the arrow keys, to read values. Click a line or a name to open its runs.",
+      "A score of 1, the solid rule, is what the best policy earns that explores as much; the dashed rule is the most that any can settle at. Point at a panel, or focus it and use the arrow keys, to read values. Click a curve to see it alone, a name to open its runs. On a logarithmic axis scores below 0.01 are not drawn.",
     ),
     el(
       "div",
@@ -211,7 +244,7 @@ function curvesPanel(data, arrays, onmethod) {
       ),
     ),
     el("ul", { class: "legend methods" }, ...toggles),
-    el("div", { class: "plots" }, ...charts.map((one) => one.node)),
+    el("div", { class: panels.size === 1 ? "plots alone" : "plots" }, ...charts.map((one) => one.node)),
   );
   return { node, bands, means };
 }

@@ -14,7 +14,7 @@ from fastrm import plots
 from fastrm.arrays import Array
 from fastrm.checks import check_choice, check_whole
 from fastrm.errors import ConfigError, FastrmError
-from fastrm.experiments import method_of, problem_of, replay
+from fastrm.experiments import Method, method_of, problem_of, replay
 from fastrm.learners import acts_by_state
 from fastrm.pages import page
 from fastrm.pages.explain import SCRIPTS, explain_data
@@ -41,18 +41,33 @@ def methods_data(groups: Groups) -> list[dict[str, Any]]:
     """Return name and look of every method; looks are those of the figures."""
     methods = {label: method_of(label) for _, _, label in groups}
     looks, found = plots.looks_of(list(methods.values())), []
-    kinds, algos = (list(dict.fromkeys(getattr(one, name) for one in methods.values())) for name in ("kind", "algo"))
+    colours, kinds = _colour_each(methods), {method.kind for method in methods.values()}
     for label, method in methods.items():
-        colour, dashes = algos.index(method.algo) % len(plots.palette.OBJECT_COLOURS), looks[label]["linestyle"]
+        dashes = looks[label]["linestyle"]
+        if label in colours and len(kinds) > 1:
+            dashes = plots.palette.KIND_LINES[method.kind or "file"]
+        colour = colours.get(label, plots.palette.COLOURS[list(plots.palette.KIND_LINES).index(method.kind or "file")])
         found.append({
             "label": label,
             "name": plots.name_of(label),
-            "kind": str(colour) if len(kinds) == 1 < len(algos) else method.kind or "file",
+            "colour": plots.palette.COLOURS.index(colour),
             "dashes": "" if isinstance(dashes, str) else " ".join(f"{2 * part:g}" for part in dashes[1]),
             "dots": method.shaping,
             "start": None if method.optimism is None else f"{method.optimism:g}",
         })  # fmt: skip
     return found
+
+
+def _colour_each(methods: Mapping[str, Method]) -> dict[str, str]:
+    """Return a colour for every method, that of its learner unless it is taken; none where there are too many."""
+    if len(methods) > len(plots.palette.COLOURS):
+        return {}
+    wanted = {label: plots.palette.PAGE_LEARNERS.get(m.algo, plots.palette.COLOURS[-2]) for label, m in methods.items()}
+    first: dict[str, str] = {}
+    for label, colour in wanted.items():
+        first.setdefault(colour, label)
+    free = [colour for colour in plots.palette.COLOURS if colour not in first]
+    return {label: colour if first[colour] == label else free.pop(0) for label, colour in wanted.items()}
 
 
 def curves_data(results: Results, groups: Groups) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -253,12 +268,14 @@ def runs_arrays(results: Results, shown: Sequence[Shown]) -> tuple[list[str], di
 def replays_data(results: Results, groups: Groups, shown: Sequence[Shown], most: int) -> dict[str, Any]:
     """Train at most `most` runs again and return the data of their pages, by row.
 
-    The last task comes first, as it is the longest, and of every method the median, the worst and the best run.
+    Runs that do not complete their task come first, then the worst, the median and the best of every method; of equal
+    ones the last task, as it is the longest.
     """
     tasks = list(dict.fromkeys(task for _, task, _ in groups))
     of_group = [tasks.index(task) for _, task, _ in groups]
     ranked = [run for run in shown if run.rank]
-    ranked.sort(key=lambda run: (-of_group[run.group], (2, 3, 1).index(run.rank)))
+    unsolved = results["greedy_length"] < 0
+    ranked.sort(key=lambda run: (not unsolved[run.row], (3, 2, 1).index(run.rank), -of_group[run.group]))
     found: dict[str, Any] = {}
     for run in ranked:
         if len(found) == most:
@@ -340,6 +357,7 @@ def report_page(
         "note": results.schedule_note,
         "against": base if by == "method" else f"{by} {base}",
         "comparisons": comparisons(results, groups, base, by),
+        "isPaper": name == "paper",
         "claims": [
             {**claim, "failing": claim["failing"][:20], "chip": _CHIPS.get(claim["verdict"], "unsure")}
             for claim in claims
@@ -351,7 +369,7 @@ def report_page(
         "replays": replays_data(results, groups, shown_runs, replays),
         "arrays": page.pack(arrays | shares | columns),
     }
-    return page.assemble(data["title"], (*SCRIPTS, *OWN_SCRIPTS), data, _still(results, groups, data))
+    return page.assemble(data["title"], (*SCRIPTS, *OWN_SCRIPTS), data, _still(results, groups, data), data["about"])
 
 
 def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
@@ -362,7 +380,7 @@ def _still(results: Results, groups: Groups, data: dict[str, Any]) -> str:
     panels: dict[str, list[page.Line]] = {}
     for (setup, task, label), rows in groups.items():
         heights = band(results["score"][rows][:, ticks], [50])[0].tolist()
-        line = label, looks[label]["kind"], looks[label]["dashes"], heights
+        line = label, looks[label]["colour"], looks[label]["dashes"], heights
         panels.setdefault(f"{setup}, task {task}", []).append(line)
     low, high = data["curves"]["bandsRange"]
     claims = "".join(f"<li>{page.text(c['claim'])}: <b>{page.text(c['verdict'])}</b></li>" for c in data["claims"])

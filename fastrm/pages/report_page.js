@@ -10,21 +10,29 @@
     curves = curvesPanel(data, arrays, dialog.open),
     overall = overallPanel(data, arrays, dialog.open);
   page.append(
-    el("header", {}, el("h1", {}, data.title)),
+    reportHead(data),
     el(
       "div",
       { class: "column" },
-      provenancePanel(data),
       curves.node,
-      data.claims.length ? claimsPanel(data.claims) : null,
+      data.claims.length && data.isPaper ? claimsPanel(data.claims, true) : null,
       data.findings.length ? findingsPanel(data.findingsTitle, data.findings) : null,
-      summary.node,
       overall.node,
+      summary.node,
       data.comparisons.length ? comparisonPanel(data) : null,
+      data.claims.length && !data.isPaper ? claimsPanel(data.claims, false) : null,
+      provenancePanel(data),
     ),
     el("footer", {}, el("p", {}, `fastrm ${data.version}`)),
     dialog.node,
   );
-  window.fastrm = { data, bands: curves.bands, means: curves.means, csv: summary.table.csv, overall, openRuns: dialog.open };
+  window.fastrm = {
+    data,
+    bands: curves.bands,
+    means: curves.means,
+    csv: summary.table.csv,
+    overall,
+    openRuns: dialog.open,
+  };
   document.body.dataset.ready = "yes";
 })();

@@ -48,7 +48,9 @@ function summaryPanel(data, onmethod) {
       "median (quartiles) of the steps until the score first reached 0.9",
       ["steps_to_90_50", "steps_to_90_25", "steps_to_90_75"],
       (row) =>
-        `${shortSteps(row.steps_to_90_50)} (${shortSteps(row.steps_to_90_25)} to ${shortSteps(row.steps_to_90_75)})`,
+        row.steps_to_90_25 === "inf"
+          ? "never"
+          : `${shortSteps(row.steps_to_90_50)} (${shortSteps(row.steps_to_90_25)} to ${shortSteps(row.steps_to_90_75)})`,
     ),
     ...("steps_to_lasting_shortest_50" in data.summary[0]
       ? [
@@ -98,7 +100,7 @@ function comparisonPanel(data) {
       csvNames: ["better with probability", "probability low", "probability high"],
       csv: (row) => [row.probability, ...row.probabilityEnds],
       text: (row) => [
-        bar(number(row.probability)),
+        bar(number(row.probability), number(row.low) > 0 || number(row.high) < 0),
         ` ${three(row.probability)} [${row.probabilityEnds.map(three).join(", ")}]`,
       ],
     },
@@ -150,7 +152,10 @@ function overallPanel(data, arrays, onmethod) {
     value: (row) => row[key],
     csvNames: [name, `${name} low`, `${name} high`],
     csv: (row) => [row[key], row[`${key}_low`], row[`${key}_high`]],
-    text: (row) => `${write(row[key])} [${write(row[`${key}_low`])}, ${write(row[`${key}_high`])}]`,
+    text: (row) =>
+      row[`${key}_low`] === "inf"
+        ? "never"
+        : `${write(row[key])} [${write(row[`${key}_low`])}, ${write(row[`${key}_high`])}]`,
   });
   const columns = [
     {
@@ -186,7 +191,14 @@ function overallPanel(data, arrays, onmethod) {
   ];
   const curvesOf = (name, x) => unfold(arrays[name], [rows.length, 3, x.length], [0, 1], data.curves.levels);
   const kinds = [
-    ["profiles", "settled score: share of runs above", thresholds, curvesOf("profiles", thresholds), false, (x) => `above ${three(x)}`],
+    [
+      "profiles",
+      "settled score: share of runs above",
+      thresholds,
+      curvesOf("profiles", thresholds),
+      false,
+      (x) => `above ${three(x)}`,
+    ],
     ["survival", "share of runs that have not reached 90 % yet", steps, curvesOf("survival", steps), true, undefined],
   ];
   const charts = [...new Set(rows.map((row) => row.settings))].flatMap((settings) =>
@@ -196,10 +208,16 @@ function overallPanel(data, arrays, onmethod) {
         .filter((line) => line.row.settings === settings);
       const look = { band: lines.length > 4 ? "none" : "quartiles", logX, logY: false };
       look.methods = new Set(lines.map((line) => line.method.label));
-      const info = { steps: x, meanSteps: [], bandsRange: [0, 1], reading };
-      return chart([settings, title].filter(Boolean).join(": "), lines, info, undefined, look, (method) =>
-        onmethod(null, null, method.label),
-      );
+      const info = {
+        steps: x,
+        meanSteps: [],
+        bandsRange: [0, 1],
+        reading,
+        axes: [logX ? "training steps" : "settled score", "share of runs"],
+      };
+      return chart([settings, title].filter(Boolean).join(": "), lines, info, undefined, look, {
+        method: (method) => onmethod(null, null, method.label),
+      });
     }),
   );
   charts.forEach((one) => one.draw());
@@ -211,19 +229,58 @@ function overallPanel(data, arrays, onmethod) {
       { class: "soft" },
       `Runs on all maps and tasks together. Square brackets hold 95 % intervals over ${over}. Runs that never reach 90 % are censored at their end.`,
     ),
+    intervalPlot(rows, methods),
     table.node,
     el("div", { class: "plots" }, ...charts.map((one) => one.node)),
   );
   return { node, csv: table.csv, curves: Object.fromEntries(kinds.map(([name, , , shares]) => [name, shares])) };
 }
 
-function bar(share) {
+// A row per method: the inter-quartile mean of its settled scores, and the interval around it.
+function intervalPlot(rows, methods) {
+  const [left, width, line] = [190, 900, 20],
+    height = rows.length * line + 40,
+    ends = rows.flatMap((row) => [number(row.iqm_low), number(row.iqm_high), number(row.iqm)]).filter(Number.isFinite),
+    low = Math.min(...ends),
+    high = Math.max(...ends, low + 0.01),
+    x = scaleOf(left, width - 20, low - 0.04 * (high - low), high + 0.04 * (high - low), false);
+  const parts = ticksOf(low, high, false).flatMap((tick) => [
+    svg("line", { class: "rule", x1: x(tick), x2: x(tick), y1: 6, y2: height - 34 }),
+    svg("text", { class: "tick middle", x: x(tick), y: height - 20 }, show(tick)),
+  ]);
+  rows.forEach((row, k) => {
+    const y = 16 + k * line,
+      method = methods.get(row.method),
+      [from, to] = [row.iqm_low, row.iqm_high].map((end) =>
+        Number.isFinite(number(end)) ? number(end) : number(row.iqm),
+      );
+    parts.push(
+      svg(
+        "text",
+        { class: "tick end", x: left - 10, y: y + 3.5 },
+        [row.method, row.settings].filter(Boolean).join(", "),
+      ),
+      svg("line", { class: `whisker colour-${method.colour}`, x1: x(from), x2: x(to), y1: y, y2: y }),
+      svg("circle", { class: `dot colour-${method.colour}`, cx: x(number(row.iqm)), cy: y, r: 4 }),
+    );
+  });
+  const name = "inter-quartile mean of settled scores, with its 95 % interval";
+  parts.push(svg("text", { class: "tick middle axis", x: (left + width) / 2, y: height - 5 }, name));
+  return svg(
+    "svg",
+    { class: "intervals", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name },
+    ...parts,
+  );
+}
+
+// Coloured where the interval of the difference excludes 0, grey where nothing can be said.
+function bar(share, isSure) {
   return svg(
     "svg",
     { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "bar-ground", width: 100, height: 10 }),
     svg("rect", {
-      class: share >= 0.5 ? "bar-good" : "bar-bad",
+      class: !isSure ? "bar-unsure" : share >= 0.5 ? "bar-good" : "bar-bad",
       x: Math.min(50, 100 * share),
       width: Math.abs(100 * share - 50),
       height: 10,

@@ -18,7 +18,7 @@ from fastrm.plots.curves import (
     with_settings,
 )
 from fastrm.plots.figures import figures_of
-from fastrm.plots.graph import draw_machine, drawn_form, lay_out, svg_shapes, to_dot, to_mermaid, to_svg
+from fastrm.plots.graph import draw_machine, drawn_form, joined_edges, lay_out, svg_shapes, to_dot, to_mermaid, to_svg
 from fastrm.plots.map_views import (
     draw_learning,
     draw_maps,
@@ -57,14 +57,13 @@ from fastrm.plots.sweeps import (
 from fastrm.plots.water import draw_water, save_water_episode, show_water
 
 __all__ = [
-    "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "LEARNER_COLOURS", "LEARNER_MARKERS", "STYLE", "FrontSpot", "Group",
-    "StartPoint", "StartSpot", "SweepPoint", "by_optimism", "ceilings_of", "check_findings", "check_is_plain",
-    "curves_as_text", "draw_agendas", "draw_front", "draw_gaps", "draw_learning", "draw_machine", "draw_maps",
-    "draw_overall", "draw_point", "draw_run", "draw_starts", "draw_water", "draw_world", "drawn_form", "fence_ends",
-    "figures_of",
-    "groups_of", "has_curves", "have_matplotlib", "known_values", "last_best", "lay_out", "learning_curves", "looks_of",
-    "name_of", "optimism_sweep", "paint", "paint_point", "palette", "parity_curves", "save", "save_episode",
-    "save_water_episode", "short_names", "show", "show_episode", "show_point", "show_water", "start_points",
-    "starts_to_mark", "svg_shapes", "sweep_points", "to_dot", "to_mermaid", "to_svg", "value_text", "visits",
-    "with_settings",
+    "ASCII_BARS", "BARS", "COLUMN_WIDTHS", "DPI", "LEARNER_COLOURS", "LEARNER_MARKERS", "STYLE", "FrontSpot",
+    "Group", "StartPoint", "StartSpot", "SweepPoint", "by_optimism", "ceilings_of", "check_findings",
+    "check_is_plain", "curves_as_text", "draw_agendas", "draw_front", "draw_gaps", "draw_learning", "draw_machine",
+    "draw_maps", "draw_overall", "draw_point", "draw_run", "draw_starts", "draw_water", "draw_world", "drawn_form",
+    "fence_ends", "figures_of", "groups_of", "has_curves", "have_matplotlib", "joined_edges", "known_values",
+    "last_best", "lay_out", "learning_curves", "looks_of", "name_of", "optimism_sweep", "paint", "paint_point",
+    "palette", "parity_curves", "save", "save_episode", "save_water_episode", "short_names", "show", "show_episode",
+    "show_point", "show_water", "start_points", "starts_to_mark", "svg_shapes", "sweep_points", "to_dot",
+    "to_mermaid", "to_svg", "value_text", "visits", "with_settings",
 ]  # fmt: skip

@@ -1,12 +1,23 @@
 """Colours, lines and map symbols of every picture and page, in one place.
 
-Colours are those of Okabe and Ito and a few more, which colour-blind readers can tell apart. Methods in one figure also
-differ in lightness, line or marker, so that they stay distinct in a grey print.
+One list of eight colours serves plots, pages, animations and documents. Each has a contrast of at least 3 with a light
+and with a dark page, and any two differ for readers with any kind of colour vision (`tests/plots/test_palette.py`).
+Methods in one figure also differ in line or marker, so that they stay distinct in a grey print.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
+COLOURS = ("#0072B2", "#D55E00", "#00926A", "#8458F4", "#E43DD5", "#4B7A37", "#E3223A", "#70747A")
+"""Blue, vermilion, green, violet, magenta, moss, red, grey."""
+_BLUE, _VERMILION, _GREEN, _VIOLET, _MAGENTA, _MOSS, _RED, _GREY = COLOURS
+PAGE_OBJECTS = (_VIOLET, _MOSS, _MAGENTA, _GREY, _RED, _BLUE, _GREEN, _VERMILION)
+"""Of objects on pages, one per type in alphabetical order, those of paths last."""
+PAGE_LEARNERS = {
+    "crm": _BLUE, "qrm": _VERMILION, "hrm": _GREEN, "sarsa": _VIOLET, "expected-sarsa": _MAGENTA, "double-q": _MOSS,
+    "q-lambda": _RED, "dyna": _GREY, "coupled": _MAGENTA,
+}  # fmt: skip
+"""Of methods on pages: of several of one learner, the first has its colour."""
 OBJECT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D1F", "#666666", "#5E4FA2")
 """One per type of object, in alphabetical order; balls of a water world have them too."""
 KIND_COLOURS = {
@@ -64,7 +75,7 @@ MAP_COLOURS = {
     "figure": {"fence": "0.35", "start": "0.25", "unseen": "0.8", "arrow": "0.3"},
     "frame": {"floor": WHITE, "rim": "#dedede", "wall": "#969696", "fence": DARK, "start": DARK, "agent": DARK},
     "image": {"floor": WHITE, "wall": "#6e6e6e", "start": "#ebebeb", "agent": "#000000"},
-    "card": {"floor": "#fff", "wall": "#aaa", "fence": "#777", "start": "#333", "dotted": "#888"},
+    "card": {"floor": "#fff", "wall": "#c6ccd1", "fence": "#777", "start": "#333", "dotted": "#888"},
 }
 """Of what is on a map: in figures, in frames of an animation, in the images of an environment, on notebook cards."""
 FIELD_MAPS = {"wall": "Greys", "values": "viridis", "visits": "cividis"}
@@ -83,16 +94,15 @@ HEAT_LEVELS, VALUE_LEVELS = 12, 48
 PAGE_COLOURS = {
     "light": {
         "paper": "#ffffff", "panel": "#f6f7f8", "ink": "#1c2024", "soft": "#5b646c", "line": "#d9dee2",
-        "wall": "#c6ccd1", "pale": "#fafafa", "accent": "#0072B2", "good": "#00724f", "bad": "#b34700",
+        "wall": "#c6ccd1", "pale": "#fafafa", "accent": _BLUE, "good": "#00724f", "bad": "#b34700",
         "unsure": "#7a5a00", "heat-low": "#edf4f9", "heat-high": "#6aa5c9", "halo": "#ffffff", "on-disc": "#ffffff",
-        "learned": "#D55E00", "optimal": "#0072B2", "shortest": "#009E73", "witness": "#a8437b",
+        "learned": _VERMILION, "optimal": _BLUE, "shortest": _GREEN, "leaves": "#a8437b",
     },
     "dark": {
         "paper": "#14181b", "panel": "#1c2226", "ink": "#e6eaed", "soft": "#9aa5ad", "line": "#343d44",
         "wall": "#3d464e", "pale": "#191e22", "accent": "#56B4E9", "good": "#4cc79c", "bad": "#f08a4b",
         "unsure": "#e6b84c", "heat-low": "#1f2a33", "heat-high": "#2f6f95", "halo": "#14181b", "on-disc": "#ffffff",
-        "learned": "#f08a4b", "optimal": "#56B4E9", "shortest": "#2fc294", "witness": "#e79bc2",
-        "kind-numeric-boolean": "#56B4E9", "kind-distance-to-go": "#2fc294", "kind-file": "#2fc294",
+        "learned": "#f08a4b", "optimal": "#56B4E9", "shortest": "#2fc294", "leaves": "#e79bc2",
     },
 }  # fmt: skip
 """Of web pages, by theme and name; a page has them as CSS variables."""
@@ -115,12 +125,12 @@ def rgb(colour: str) -> tuple[int, int, int]:
 def ink(colour: str) -> str:
     """Return the colour, darkened until letters in it are easy to read on white (a contrast of 4.5).
 
-    >>> ink("#0072B2"), ink("#E69F00")
-    ('#0072b2', '#9e6d00')
+    >>> ink("#0072B2"), ink("#D55E00")
+    ('#0072b2', '#c35600')
     """
     for share in range(100, 0, -1):
         dark = _hex(part * share // 100 for part in rgb(colour))
-        if 1.05 / (_luminance(dark) + 0.05) >= 4.5:
+        if contrast(dark, WHITE) >= 4.5:
             break
     return dark
 
@@ -133,6 +143,16 @@ def lightness(colour: str) -> float:
     """
     y = _luminance(colour)
     return 903.3 * y if y <= 0.008856 else 116 * y ** (1 / 3) - 16
+
+
+def contrast(one: str, two: str) -> float:
+    """Return the contrast of two colours, from 1 for equal ones to 21, as the guidelines of the W3C define it.
+
+    >>> contrast("#ffffff", "#000000"), round(contrast("#0072B2", "#ffffff"), 1)
+    (21.0, 5.2)
+    """
+    low, high = sorted((_luminance(one), _luminance(two)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def heat_shades(theme: str) -> list[str]:

@@ -15,7 +15,7 @@ from fastrm.bench.__main__ import main
 from fastrm.bench.studies import judge
 from fastrm.bench.studies.findings import findings_tables
 from fastrm.pages import report_page
-from fastrm.pages.report import comparisons
+from fastrm.pages.report import comparisons, methods_data
 from fastrm.plots import groups_of
 from fastrm.results import band, holm
 
@@ -105,7 +105,7 @@ def test_the_table_is_sorted_and_copied_as_csv(tiny, browser, opened):
     wanted = sorted(tiny.summary(), key=lambda row: -row["settled_50"])
     assert [float(row["settled_50"]) for row in rows] == pytest.approx([row["settled_50"] for row in wanted])
     assert float(rows[0]["iqm_low"]) == pytest.approx(wanted[0]["iqm_low"])
-    assert words(browser, ".sortable tbody button") == wanted[0]["method"]
+    assert words(browser, "[aria-label='summary of all methods'] tbody button") == wanted[0]["method"]
 
 
 def test_claims_have_chips_and_comparisons_are_those_of_python(paper, browser, opened):
@@ -141,6 +141,69 @@ def test_methods_and_axes_can_be_switched(tiny, browser, opened):
     browser.press("ArrowRight")
     browser.press("ArrowRight")
     assert re.match(r"1\s?000 steps", words(browser, ".tip"))
+
+
+def test_up_to_eight_methods_have_a_colour_each_and_kinds_are_dashes(paper):
+    found = methods_data(groups_of(paper))
+    assert len({method["colour"] for method in found}) == len(found) == 8
+    dashes = {(method["label"].rpartition("-")[2], method["dashes"]) for method in found}
+    assert len(dashes) <= 3 and len({dash for _, dash in dashes}) == 3
+
+
+def test_a_click_on_a_curve_shows_it_alone_and_another_shows_all(tiny, browser, opened):
+    opened(report_page(tiny, replays=0))
+    lines = "document.querySelectorAll('.chart')[0].querySelectorAll('.curve').length"
+    before, grip = browser.ask(lines), "document.querySelector('.chart .grip').dispatchEvent(new MouseEvent('click'))"
+    browser.ask(grip)
+    assert browser.ask(lines) == 1 < before
+    browser.ask(grip)
+    assert browser.ask(lines) == before
+
+
+def test_all_panels_show_the_tick_that_is_read_in_one(tiny, browser, opened):
+    opened(report_page(tiny, replays=0))
+    browser.ask("document.querySelector('.chart').focus()")
+    browser.press("ArrowRight")
+    shown = "[...document.querySelectorAll('.chart .hair')].map((hair) => hair.getAttribute('visibility'))"
+    panels = len({key[:2] for key, _ in tiny.groups("setup", "task", "label")})
+    assert browser.ask(shown)[:panels] == ["visible"] * panels
+
+
+def test_names_at_the_ends_of_curves_do_not_overlap(tiny, browser, opened):
+    opened(report_page(tiny, replays=0))
+    texts = "[...document.querySelector('.chart').querySelectorAll('text')]"
+    names = f"{texts}.filter((one) => one.textContent.includes('-bool'))"
+    heights = browser.ask(f"{names}.map((one) => Number(one.getAttribute('y')))")
+    assert len(heights) > 1 and min(np.diff(sorted(heights))) > 10.9
+
+
+def test_scores_below_a_logarithmic_axis_are_left_out(paper, browser, opened):
+    column = np.where(np.arange(len(paper["step"])) < 3, 0.001, paper["score"])
+    opened(report_page(replace(paper, loaded={**paper.columns, "score": column}), replays=0))
+    browser.ask("document.querySelectorAll('[name=score]')[1].click()")
+    points = (
+        "[...document.querySelectorAll('.chart .curve')].map((one) => one.getAttribute('points').split(' ').length)"
+    )
+    groups = len(browser.ask("fastrm.data.groups"))
+    assert browser.ask(points)[:groups] == [len(paper["step"]) - 3] * groups
+
+
+def test_bars_of_comparisons_have_colours_where_the_interval_excludes_0(paper, browser, opened):
+    opened(report_page(paper, replays=0))
+    rows = browser.ask("fastrm.data.comparisons")
+    sure = [row["low"] > 0 or row["high"] < 0 for row in rows]
+    bars = browser.ask(
+        "[...document.querySelectorAll('.bar rect:nth-child(2)')].map((bar) => bar.getAttribute('class'))"
+    )
+    assert [name != "bar-unsure" for name in bars] == sure and True in sure and False in sure
+
+
+def test_claims_of_the_paper_are_folded_below_other_studies(paper, browser, opened):
+    judged = [claim.to_dict() for claim in judge(paper)]
+    opened(report_page(paper, claims=judged, replays=0))
+    assert browser.ask("document.querySelector('.claims').closest('details').open") == browser.ask(
+        "fastrm.data.isPaper"
+    )
 
 
 @pytest.mark.parametrize("everything", [False, True])
