@@ -15,6 +15,8 @@ from fastrm.errors import ConfigError
 from ..console import add_json, add_learner_file, add_quiet, as_json, new_table, print_json, writing
 
 _log = logging.getLogger("fastrm.bench")
+IDLE = 1.9
+"""Cores that two threads have at least while no other program wants one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +98,7 @@ def print_speed(report: dict[str, Any]) -> None:
     ]  # fmt: skip
     columns = "targets", "coupled", "+ plans", "MB", "CRM", "MB"
     console.print(new_table("Targets in any order: ns/step and MB a run", *columns, rows=rows))
-    console.print(f"two workers: {report['scaling']['speedup']:.2f} x one")
+    console.print(f"two workers: {describe_scaling(report['scaling'])}")
     if envs := report["vector_environment"]:
         console.print(
             f"{envs['environments']} environments in one: {envs['steps_per_s'] / 1e6:.1f} M steps/s, "
@@ -106,6 +108,17 @@ def print_speed(report: dict[str, Any]) -> None:
     cold = report["cold_compile_s"]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in cold.items())
     console.print(f"compiling everything without a cache: {sum(cold.values()):.1f} s ({parts})")
+
+
+def describe_scaling(found: dict[str, Any]) -> str:
+    """Format how much faster two workers are, and whether they had two cores: other programs take some.
+
+    >>> describe_scaling({"speedup": 1.93, "cores": 1.98}), describe_scaling({"speedup": 1.09, "cores": 1.2})
+    ('1.93 x one', '1.09 x one (the computer was busy, they had 1.2 cores: measure again)')
+    """
+    busy = found["cores"] < IDLE
+    note = f" (the computer was busy, they had {found['cores']:.1f} cores: measure again)" if busy else ""
+    return f"{found['speedup']:.2f} x one{note}"
 
 
 def print_water(console: Console, water: dict[str, Any]) -> None:

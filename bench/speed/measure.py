@@ -334,19 +334,21 @@ def scaling(steps: int, repeats: int) -> Figures:
     """Compare two threads that train one seed each with one thread that trains both."""
     problem = paper_problem("boolean")
 
-    def train(workers: int) -> float:
+    def train(workers: int) -> tuple[float, float]:
+        """Return the seconds, and how many cores the threads had."""
         batches = [Batch(problem, "crm", steps=steps, seeds=[seed]) for seed in range(2)]
         parts = [batches] if workers == 1 else [[batch] for batch in batches]
         threads = [threading.Thread(target=lambda part=part: [b.advance(steps) for b in part]) for part in parts]
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        return seconds, (time.process_time() - used) / seconds
 
-    one, two = (min(seconds) for seconds in zip(*((train(1), train(2)) for _ in range(repeats)), strict=True))
-    return {"workers": [1, 2], "seconds": [one, two], "speedup": one / two}
+    (one, _), (two, cores) = (min(found) for found in zip(*((train(1), train(2)) for _ in range(repeats)), strict=True))
+    return {"workers": [1, 2], "seconds": [one, two], "speedup": one / two, "cores": cores}
 
 
 def environments(repeats: int) -> Figures | None:
