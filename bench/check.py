@@ -247,7 +247,13 @@ def draw_witness(grid: GridMap, report: Check, marks: str = MARKS) -> Text:
             style = styles.get(cell, "") if is_cell and tile != WALL else "dim"
             text.append("#" if tile == WALL else tile, style)
         text.append("\n")
-    legend = [f"{mark} {meaning}" for (cells, meaning), mark in zip(shown, marks, strict=True) if cells]
+    legend = []
+    for (cells, meaning), mark in zip(shown, marks, strict=True):
+        letters = sorted({tiles[row][column] for row, column in cells} - {*marks, START, FLOOR})
+        if any(tiles[row][column] == mark for row, column in cells):
+            legend.append(f"{mark} {meaning}")
+        elif letters and cells is witness.loop:  # it has no mark of its own on the map
+            legend.append(f"{meaning} is on {', '.join(letters)}")
     text.append("   ".join([*legend, unmarked or f"{START} start", "letters objects"]))
     return text
 
