@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,13 @@ def _by_method(name: str, words: Sequence[str]) -> dict[str, str]:
 
 
 def folder_of(file: Path) -> Path:
-    """Return the folder for what is drawn from a result file."""
+    """Return the folder for what is drawn from a result file, or from all files that a pattern names.
+
+    >>> folder_of(Path("results/part-*.h5")).as_posix(), folder_of(Path("quick")).as_posix()
+    ('results/part-all', 'quick-report')
+    """
+    if has_magic(str(file)) and not file.exists():
+        file = Path(re.sub(r"[*?\[\]]+", "all", str(file)))
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-report")
 
 
