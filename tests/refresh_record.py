@@ -137,6 +137,18 @@ STUDIES = {
         },
         WATER,
     ),
+    "pointmass": Study(
+        (
+            bench("run pointmass-small"),
+            bench("plot results/pointmass-small.h5"),
+            bench("findings results/pointmass-small.h5 --lengths > results/point-findings/small.md"),
+        ),
+        {
+            "results/pointmass-small/all-maps.png": "docs/assets/point-kinds.png",
+            "results/point-findings/small.md": "results/record/pointmass/small.md",
+        },
+        ("pointmass-small",),
+    ),
     **{
         f"deep-{world}": Study(  # needs torch and Stable-Baselines3, see .ci/deep
             (f"python -m fastrm.bench.deep.study {world}",),
