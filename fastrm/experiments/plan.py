@@ -361,6 +361,12 @@ class Plan:
             greedy_ticks=experiment.greedy_ticks,
         )
 
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """Which of the values on request the runs have: ``greedy_ticks`` and ``learned machines``."""
+        learned = any(method.algo in registry.OF_MACHINES for method in self.methods)
+        return ("greedy_ticks",) * self.greedy_ticks + ("learned machines",) * learned
+
     def to_json(self) -> str:
         """Return the plan as one string."""
         table = asdict(self) | {"methods": [method.label for method in self.methods]}

@@ -55,6 +55,8 @@ FROM_FILE = "fastrm_learner_file_"
 
 AGENDAS = ("coupled",)
 """The learners of agendas, which learn no other tasks."""
+OF_MACHINES = ("learn-merge", "learn-smallest")
+"""The learners of machines, of which files tell whether these are right."""
 LINEAR = ("qrm", "crm")
 """Learners that Water world has too, with sums of weights in place of tables."""
 

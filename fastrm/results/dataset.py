@@ -103,9 +103,11 @@ class Results:
 
     def check_requested(self, name: object) -> None:
         """Raise ConfigError for a value that this experiment did not ask for."""
-        asked = [value.name for value in VARIABLES if value.on_request]
+        asked = {value.name: value.on_request for value in VARIABLES if value.on_request}
         if isinstance(name, str) and name in asked and name not in self.columns:
-            raise ConfigError(f"{name}: these runs did not look at the greedy policy; run with greedy_ticks = true")
+            if asked[name] == "greedy_ticks":
+                raise ConfigError(f"{name}: these runs did not look at the greedy policy; run with greedy_ticks = true")
+            raise ConfigError(f"{name}: these runs learned no machines; run methods such as learn-merge-bool")
 
     def _present(self, names: Iterable[str]) -> list[str]:
         """Return those of some variables that the file has."""

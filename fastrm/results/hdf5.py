@@ -91,7 +91,7 @@ def pack(runs: Runs, parts: Sequence[Columns], attributes: dict[str, Any]) -> by
             column = runs.coordinate(name, numbers)
             _create(file, name, ["run"], column.shape, column.dtype, column)
         widest = max([1, *(part["error"].dtype.itemsize for part in parts)])
-        for variable in variables_of(runs.greedy_ticks):
+        for variable in variables_of(*runs.requests):
             name, dimensions = variable.name, ["run", "tick"] if variable.per == "tick" else ["run"]
             shape = (len(numbers), len(step))[: len(dimensions)]
             dtype = np.dtype(f"S{widest}" if name == "error" else dtype_of(variable, runs))
@@ -181,7 +181,7 @@ class LazyColumns(Mapping[str, Array]):
         self._steps: int | None = names._steps if isinstance(names, LazyColumns) else steps
         self._stored: tuple[str, ...] = names._stored if isinstance(names, LazyColumns) else tuple(names)
         self.source: str = names.source if isinstance(names, LazyColumns) else source
-        self.missing = {v.name: v for v in variables_of(False) if v.name not in self._stored}
+        self.missing = {v.name: v for v in variables_of() if v.name not in self._stored}
         self._read: Frame = {}
 
     def __getitem__(self, name: str) -> Array:

@@ -68,8 +68,8 @@ class Runs(Protocol):
         """Settings of the learners in which runs differ; coordinates besides those that all files have."""
 
     @property
-    def greedy_ticks(self) -> bool:
-        """Whether runs look at the greedy policy at every tick: then they have the values that are `on_request`."""
+    def requests(self) -> tuple[str, ...]:
+        """Which of the values on request they have: ``greedy_ticks`` and ``learned machines``."""
 
     @property
     def has_means(self) -> bool:
@@ -106,8 +106,8 @@ class Variable(NamedTuple):
     """Which of two runs is better, where runs are compared by it; of fewer steps, where NaN means never."""
     summary: tuple[tuple[str, str], ...] = ()
     """What `Results.summary` gives of it: pairs of a figure (see `stats.FIGURES`) and the name of its column."""
-    on_request: bool = False
-    """Whether only experiments with ``greedy_ticks`` have it."""
+    on_request: Literal["", "greedy_ticks", "learned machines"] = ""
+    """Which experiments alone have it: those with ``greedy_ticks``, or those in which machines are learned."""
 
 
 def steps_to(curves: Array, steps: Array, threshold: Any) -> Array:
@@ -175,6 +175,25 @@ def _total_length(run: Run) -> float:
     return sum(reached) if len(reached) == len(run.greedy_lengths) else -1
 
 
+GUESS = ("steps", "episodes", "states", "nodes", "equivalent", "regret")
+"""What ``Run.more["log"]`` has of every machine that a run believed in; see `fastrm.inference.Hypothesis`."""
+
+
+def _last_guess(run: Run, name: str, missing: float) -> float:
+    """Return a number of the last machine that a run believed in."""
+    return float(run.more["log"][-1][GUESS.index(name)]) if "log" in run.more else missing
+
+
+def _steps_to_lasting(run: Run, name: str, wanted: float) -> float:
+    """Return the steps from which a number of the machines believed in was as wanted; NaN if the last one is not."""
+    if "log" not in run.more:
+        return math.nan
+    log = run.more["log"]
+    others = np.flatnonzero(log[:, GUESS.index(name)] != wanted)
+    since = int(others[-1]) + 1 if others.size else 0
+    return float(log[since, 0]) if since < len(log) else math.nan
+
+
 # fmt: off
 VALUES = (
     Variable("settled", "f8", "run", "mean score at the ticks in the last tenth of the steps",
@@ -206,11 +225,30 @@ VALUES = (
     Variable("steps_to_shortest", "f8", "run",
              "steps at the first tick at which the greedy policy took a shortest path, NaN if it never did",
              math.nan, lambda run: run.steps_to_shortest, low=1, high=2**53,
-             better="fewer", summary=(("median", "steps_to_shortest"),), on_request=True),
+             better="fewer", summary=(("median", "steps_to_shortest"),), on_request="greedy_ticks"),
     Variable("steps_to_lasting_shortest", "f8", "run",
              "steps at the first tick from which every greedy path was a shortest one, NaN if the last one was not",
              math.nan, lambda run: run.steps_to_lasting_shortest, low=1, high=2**53,
-             better="fewer", summary=(("median", "steps_to_lasting_shortest"),), on_request=True),
+             better="fewer", summary=(("median", "steps_to_lasting_shortest"),), on_request="greedy_ticks"),
+    Variable("equivalent", "i1", "run", "1 if the machine that was learned is right on the map, -1 if none was learned",
+             -1, lambda run: _last_guess(run, "equivalent", -1), low=-1, high=1,
+             better="more", summary=(("share", "equivalent_share"),), on_request="learned machines"),
+    Variable("machine_states", "i4", "run", "states of the machine that was learned, 0 if none was",
+             0, lambda run: _last_guess(run, "states", 0), low=0,
+             summary=(("median", "machine_states"),), on_request="learned machines"),
+    Variable("regret", "f8", "run", "discounted reward lost by acting best for the machine that was learned",
+             math.nan, lambda run: _last_guess(run, "regret", math.nan), low=0,
+             summary=(("median", "regret"),), on_request="learned machines"),
+    Variable("steps_to_machine", "f8", "run", "steps after which no machine was inferred any more, NaN if none was",
+             math.nan, lambda run: _last_guess(run, "steps", math.nan), low=0, high=2**53,
+             better="fewer", summary=(("median", "steps_to_machine"),), on_request="learned machines"),
+    Variable("steps_to_equivalent", "f8", "run",
+             "steps after which the machine was right on the map, NaN if it never is",
+             math.nan, lambda run: _steps_to_lasting(run, "equivalent", 1.0), low=0, high=2**53,
+             better="fewer", summary=(("median", "steps_to_equivalent"),), on_request="learned machines"),
+    Variable("steps_to_no_regret", "f8", "run", "steps from which no machine had any regret, NaN if the last one has",
+             math.nan, lambda run: _steps_to_lasting(run, "regret", 0.0), low=0, high=2**53,
+             better="fewer", summary=(("median", "steps_to_no_regret"),), on_request="learned machines"),
     Variable("train_seed", "u8", "run", "the seed that fastrm.train takes to repeat the run, 0 where none is known",
              0, lambda run: run.seed, low=0),
     Variable("run_id", "S16", "run", "hash of everything that determines the numbers of the run",
@@ -228,7 +266,7 @@ VALUES = (
              0, lambda run: run.episodes, low=0),
     Variable("greedy_curve", "f8", "tick",
              "steps of the greedy policy to complete the task, a mean like `shortest`; NaN where it does not",
-             math.nan, lambda run: run.greedy_curve, low=1, on_request=True),
+             math.nan, lambda run: run.greedy_curve, low=1, on_request="greedy_ticks"),
 )
 # fmt: on
 VARIABLES = tuple(value for value in VALUES if value.derive is None)
@@ -294,9 +332,9 @@ def check_name(what: str, name: object, known: Iterable[str], aliases: tuple[str
         raise ConfigError(f"no {what} {name!r:.60}{near}; there are {', '.join(names)}")
 
 
-def variables_of(greedy_ticks: bool) -> tuple[Variable, ...]:
-    """Return the columns of a file, with those that are on request or without."""
-    return tuple(variable for variable in VARIABLES if greedy_ticks or not variable.on_request)
+def variables_of(*requests: str) -> tuple[Variable, ...]:
+    """Return the columns of a file, with those that are on one of these requests."""
+    return tuple(variable for variable in VARIABLES if variable.on_request in ("", *requests))
 
 
 def bytes_of_run(runs: Runs) -> int:
@@ -304,7 +342,7 @@ def bytes_of_run(runs: Runs) -> int:
     first = np.zeros(1, dtype=np.int64)
     names = sum(runs.coordinate(name, first).itemsize for name in (*COORDINATES, *runs.swept))
     sizes = {"run": first.itemsize + names, "tick": 0}
-    for variable in variables_of(runs.greedy_ticks):
+    for variable in variables_of(*runs.requests):
         sizes[variable.per] += MAX_ERROR if variable.name == "error" else np.dtype(dtype_of(variable, runs)).itemsize
     return sizes["run"] + runs.ticks * sizes["tick"]
 
@@ -335,7 +373,7 @@ def empty_frame(runs: Runs, numbers: list[int]) -> Frame:
     """Return columns for some runs, every value missing."""
     ticks = len(runs.step)
     return {"run": np.array(numbers, dtype=np.int64)} | {
-        v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in variables_of(runs.greedy_ticks)
+        v.name: blank(v, len(numbers), ticks, dtype_of(v, runs)) for v in variables_of(*runs.requests)
     }
 
 

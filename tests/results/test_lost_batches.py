@@ -133,7 +133,7 @@ def test_a_finished_batch_that_lacks_a_variable_is_merged_all_the_same(tmp_path,
     store = Store(path, plan)
     with monkeypatch.context() as patch:
         known = hdf5.variables_of
-        patch.setattr(hdf5, "variables_of", lambda asked: tuple(v for v in known(asked) if v.name != "ceiling"))
+        patch.setattr(hdf5, "variables_of", lambda *asked: tuple(v for v in known(*asked) if v.name != "ceiling"))
         store.add(work(plan.to_json(), [0, 1, 2])[0])
     store.abandon()
     results = run(experiment(), path)

@@ -89,7 +89,7 @@ def edited(path, change, original=FIRST):
     return path
 
 
-@pytest.mark.parametrize("variable", [v for v in variables_of(False) if v.name != "error"], ids=lambda v: v.name)
+@pytest.mark.parametrize("variable", [v for v in variables_of() if v.name != "error"], ids=lambda v: v.name)
 def test_a_variable_that_an_older_file_lacks_reads_as_missing(variable, tmp_path):
     results = load(edited(tmp_path / "x.h5", lambda file: file.pop(variable.name, None)))
     column = results[variable.name]
