@@ -19,3 +19,12 @@ def on_post_build(config):
     for name, command in COMMANDS.items():
         if main(["explain", *command.split(), "--out", str(folder / f"{name}.html")]):
             raise RuntimeError(f"live page {name}: the command failed")
+
+
+def on_page_content(html, page, config, files):
+    """Make links of the names of live pages, which are no files of the documentation's sources."""
+    up = "../" * page.url.count("/")
+    for name in COMMANDS:
+        path = f"live/{name}.html"
+        html = html.replace(f"<code>{path}</code>", f'<a href="{up}{path}">{path}</a>')
+    return html

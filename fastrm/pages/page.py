@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -216,7 +217,9 @@ MOST_STATES = 80
 """States beyond which the picture of a machine is a tangle."""
 
 
-def machine_graph(machine: RewardMachine, names: Mapping[str, str], downwards: bool = False) -> dict[str, Any] | None:
+def machine_graph(
+    machine: RewardMachine, names: Mapping[str, str] = MappingProxyType({}), downwards: bool = False
+) -> dict[str, Any] | None:
     """Return a machine as shapes (tag, attributes, text, children), with its size and the box of every state.
 
     `names` are what some states are called on the page; `downwards` is for narrow screens. None where the machine has

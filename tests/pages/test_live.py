@@ -2,6 +2,7 @@
 
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 HOOK = Path(__file__).parents[2] / "docs" / "hooks" / "live.py"
 
@@ -17,3 +18,9 @@ def test_the_build_writes_live_pages_that_open_silently(browser, tmp_path):
     assert "waits beside a for ever" in browser.open(tmp_path / "live" / "waits.html").ask(
         "document.querySelector('.finding').textContent"
     )
+
+
+def test_names_of_live_pages_become_links():
+    page = SimpleNamespace(url="howto/look-at-runs/")
+    html = runpy.run_path(str(HOOK))["on_page_content"]("<code>live/waits.html</code>", page, {}, [])
+    assert html == '<a href="../../live/waits.html">live/waits.html</a>'
