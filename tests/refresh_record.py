@@ -45,7 +45,7 @@ def bench(*words: str) -> str:
 
 WATER = ("water", "water-anywhere")
 SAFE = ("one", "two", "low", "zero")
-DEEP = ("grid", "water", "point")
+DEEP = ("grid",)
 STUDIES = {
     "pictures": Study(
         (
@@ -151,7 +151,7 @@ STUDIES = {
     ),
     **{
         f"deep-{world}": Study(  # needs torch and Stable-Baselines3, see .ci/deep
-            (f"python -m fastrm.bench.deep.study {world}",),
+            (f"python -m fastrm.bench.deep.study {world} --seeds 3",),
             {f"results/deep/{world}{end}": f"results/record/deep/{world}{end}" for end in (".png", ".md")},
         )
         for world in DEEP
