@@ -140,6 +140,7 @@ def commands(chance, folder):
     for kind in ("map", "rm", "toml"):
         (folder / f"x.{kind}").write_bytes(mutated(chance, kind).encode(errors="surrogatepass"))
     edit_inside(chance, original(folder), folder / "x.h5")
+    (folder / "x.jsonl").write_text('{"labels": ["a", "b"], "rewards": [0, 1], "end": "success"}\n')
     files = [folder / "x.map", folder / "x.rm", folder / "x.toml", folder / "x.h5", original(folder), folder]
     words = [str(path) for path in files] + [
         "a-b",
@@ -169,7 +170,6 @@ def commands(chance, folder):
             "--seeds",
             "1",
         ],
-        "water": [folder / "x.toml", "--out", folder / "out.csv"],
         "claims": [folder / "x.h5"],
         "findings": [folder / "x.h5", "--no-exact"],
         "plot": [folder / "x.h5", "--text"],
@@ -182,6 +182,8 @@ def commands(chance, folder):
         "info": [folder / "x.h5"],
         "merge": [folder / "x.h5", original(folder), "--out", folder / "joined.h5"],
         "check": [folder / "x.map", folder / "x.rm"],
+        "learn": [folder / "x.map", folder / "x.rm", "--steps", "2000"],
+        "infer": [folder / "x.jsonl", "--out", folder / "learned.rm"],
     }[command]
     given = [command, *map(str, usual)]
     for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):

@@ -23,6 +23,7 @@ import naive
 import pages
 from compare import PROFILES, assert_equal
 from machine_specs import machine_text, sequence_spec
+from sizes import either
 
 TUTORIALS = ("my-own-learner", "my-own-learner-ucb", "my-own-learner-in-python")
 LEARNER_PAGES = [pages.DOCS / "tutorials" / f"{name}.md" for name in TUTORIALS]
@@ -187,7 +188,7 @@ def test_and_on_tables_with_other_numbers_of_actions_and_with_schedules(shown):
     by_chance = TableWorld(three, labels, start=[0, 3], probability=[[[0.5, 0.2, 0.3]] * 5] * 7)
     machine = RewardMachine.parse(machine_text(SPECS[1]))
     problems = fastrm.compile(world, machine, slip=0.25), fastrm.compile(by_chance, machine)
-    for algo, problem in product(("qrm", "crm"), problems):
+    for algo, problem in product(either(("qrm", "crm"), ("crm",)), problems):
         settings = {"steps": 2500, "seed": 5, "tick": "log", "alpha": fastrm.linear(0.9, 0.1, 2000), "epsilon": 0.3}
         fast, slow = (fastrm.train(problem, name, greedy=True, **settings) for name in (algo, f"slow-{algo}"))
         assert fast.q.tobytes() == slow.q.tobytes() and fast.greedy_lengths == slow.greedy_lengths

@@ -81,7 +81,7 @@ def test_rows_of_any_width_and_any_number_of_seeds_give_the_runs_alone(algo, sta
         assert together.state.log.score[i].tobytes() == alone.state.log.score[0].tobytes()
 
 
-@pytest.mark.parametrize("algo", either(ANY_MACHINE, THREE))  # the others move as QRM does
+@pytest.mark.parametrize("algo", either(ANY_MACHINE, ["qrm", "crm"]))  # the others move as QRM does
 def test_fetching_ahead_changes_nothing(algo, monkeypatch):
     problem = compile(GridMap.generate("2a2b", size=8, seed=3), RewardMachine.sequence("a-b-a-b", kind="numeric"))
     found = []

@@ -53,7 +53,7 @@ u1 -> u1   otherwise   reward 0
 ALL = ((2, 3, 5, 8, 16), 3, 0.25)
 TABLES = either(
     dict.fromkeys(ANY_MACHINE, ALL),
-    {"qrm": ((5, 8), 3, 0.0), "crm": ((5, 8), 1, 0.0), "hrm": ((2, 3), 3, 0.25)},
+    {"qrm": ((5, 8), 3, 0.0), "crm": ((5, 8), 1, 0.0), "hrm": ((2, 3), 3, 0.0)},
 )
 """Numbers of actions, most starts and slip for each learner. A kernel is compiled for every number of blocks of four
 actions, and for slip or none: the daily ones are those that other tests here need too."""

@@ -17,6 +17,7 @@ from fastrm.plots.palette import KIND_COLOURS
 from fastrm.results.stats import band, censored_percentile
 
 from made_results import make_file, make_plan
+from sizes import either
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,7 @@ def test_nothing_is_clipped(results, tmp_path, methods):
             assert box.y0 >= whole.y0 and box.y1 <= whole.y1, (name, text.get_text())
 
 
-@pytest.mark.parametrize("form", ["png", "pdf", "svg"])
+@pytest.mark.parametrize("form", either(["png", "pdf", "svg"], ["png", "svg"]))
 def test_plot_writes_the_same_figures_and_a_summary_every_time(results, tmp_path, form):
     if form != "png":
         plan = make_plan(maps=1, tasks=("a",), seeds=1)

@@ -14,7 +14,7 @@ from fastrm.experiments import Plan
 from fastrm.worlds import FORCES, find_grid, load_world, read_world, write_world
 
 from brute_force import Move, Truth
-from sizes import FULL
+from sizes import FULL, either
 
 SPECS = {
     "open": {"side": 7, "fastest": 2, "start": (3, 3), "velocity": (0, 0), "discs": [("a", 6, 5, 1), ("b", 0, 1, 0)],
@@ -240,7 +240,7 @@ def test_episodes_begin_where_they_are_told(problem):
 
 def test_learners_follow_paths_of_the_lattice(problem):
     numeric = compile(problem.world, fastrm.task("a-b", kind="numeric"))
-    for algo in ("qrm", "crm", "hrm"):
+    for algo in either(("qrm", "crm", "hrm"), ("crm",)):
         learned = train(numeric, algo, steps=150_000, gamma=0.95, episode_limit=100, q_init=0.0)
         cells, actions = learned.greedy_path, learned.path_actions(numeric)
         assert learned.greedy_length >= problem.shortest[0] and cells[0] == (5, 5, 0, 0)
