@@ -151,13 +151,18 @@ def advise(
 
 @add_row(advise, GridMap, TableWorld)
 def advise_on_map(
-    grid: GridMap | TableWorld, task: str | RewardMachine | None = None, gamma: float = 0.9, **settings: Any
+    grid: GridMap | TableWorld,
+    task: str | RewardMachine | None = None,
+    gamma: float = 0.9,
+    *,
+    machine: int = 0,
+    **settings: Any,
 ) -> Advice:
     """Advise on a map and a task."""
     if task is None:
         raise ConfigError("advise(grid): needs a task beside the map, such as advise(grid, 'a-b-c')")
-    machine = read_task(task) if isinstance(task, str) else task
-    return advise_on_tables(compile(grid, machine, **settings), gamma=gamma)
+    given = read_task(task) if isinstance(task, str) else task
+    return advise_on_tables(compile(grid, given, **settings), gamma=gamma, machine=machine)
 
 
 @add_row(advise, TabularProblem)

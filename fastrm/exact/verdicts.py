@@ -64,7 +64,6 @@ from fastrm.problems import (
     TabularProblem,
     Terrain,
     check_features,
-    check_tabular,
     compile,
     direct_actions,
     distances,
@@ -269,9 +268,9 @@ def critical_reward(problem: TabularProblem, gamma: float, machine: int = 0) -> 
     At R* itself a shortest path and another one are both optimal. Where every path is a shortest one all terminal
     rewards do, and R* is -infinity (as it is where it lies below -1e307). Of several starts the largest R* counts.
     """
-    check_tabular(problem)
+    check_request(problem, gamma, machine)
     refuse_slip(problem, "the threshold of the terminal reward")
-    if gamma >= 1:
+    if gamma == 1:
         raise ConfigError("gamma=1: the threshold of the terminal reward needs a gamma below 1")
     tables, g = problem.tables, as_written(gamma)
     u = int(tables.first_u[machine])
@@ -340,7 +339,9 @@ def reward_phases(problem: TabularProblem, gamma: float, machine: int = 0) -> tu
     >>> [(float(phase.above or 0), phase.length) for phase in reward_phases(fastrm.compile(grid, machine), gamma=0.5)]
     [(0.0, None), (130.0, 8)]
     """
-    check_tabular(problem)
+    check_request(problem, gamma, machine)
+    if gamma == 1:
+        raise ConfigError("gamma=1: the phases of the terminal reward need a gamma below 1")
     refuse_slip(problem, "what changes with the terminal reward")
     problem = problem.from_start(problem.starts[0])
     tables, g = problem.tables, as_written(gamma)

@@ -138,6 +138,7 @@ def test_one_machine_of_several_is_advised_on():
         (lambda: advise(compile(README, task("a"), slip=0.1)), "slip=0.1: advice"),
         (lambda: advise("a-b", "a"), "problem='a-b': must be a Problem"),
         (lambda: advise(compile(README, task("a")), machine=1), "machine=1"),
+        (lambda: advise(README, "a", machine=1), "machine=1: must be a whole number from 0 to 0"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_advised_on_is_refused_in_one_line(ask, said):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fastrm import FastrmError, GridMap, RewardMachine, compile, guarantee
+from fastrm import ConfigError, FastrmError, GridMap, RewardMachine, compile, guarantee
+from fastrm.exact import critical_reward, reward_phases
 from fastrm.kernels.contracts import SUCCESS
 from fastrm.machines.language import Number
 
@@ -176,3 +177,20 @@ def test_the_critical_reward_is_the_one_that_bisecting_exact_verdicts_finds():
         on_the_way = problem.plain[problem.tables.outcome != SUCCESS]
         far_below += -math.inf < critical < -(abs(on_the_way).max() + 1) / (1 - gamma)
     assert found.count(-math.inf) >= wanted / 100 and far_below >= wanted / 100
+
+
+@pytest.mark.parametrize("ask", [critical_reward, reward_phases])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"gamma": 1}, "gamma=1: .* below 1"),
+        ({"gamma": 0}, "gamma=0: must be above 0"),
+        ({"gamma": None}, "gamma=None: must be a number"),
+        ({"gamma": 0.9, "machine": 1}, "machine=1: must be a whole number from 0 to 0"),
+        ({"gamma": 0.9, "machine": -1}, "machine=-1: must be a whole number from 0 to 0"),
+    ],
+)
+def test_thresholds_refuse_a_discount_or_machine_that_does_not_fit(ask, settings, said):
+    problem = compile(GridMap.generate("1a1b", size=7, seed=0), RewardMachine.sequence("a-b", kind="numeric"))
+    with pytest.raises(ConfigError, match=said):
+        ask(problem, **settings)
