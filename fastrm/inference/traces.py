@@ -70,11 +70,12 @@ def _check_trace(where: str, trace: Any) -> Steps:
         raise ConfigError(f"{where}: {shown(trace)} must be a Trace or a table with labels, rewards and end")
     labels, rewards, end = Trace(*trace)
     for name, column in (("labels", labels), ("rewards", rewards)):
-        if not isinstance(column, Sequence | np.ndarray) or isinstance(column, str):
+        is_list = isinstance(column, Sequence | np.ndarray) and not isinstance(column, str)
+        if not is_list or getattr(column, "ndim", 1) == 0:
             raise ConfigError(f"{where}: {name}={shown(column)}: must be a list")
     if len(labels) != len(rewards):
         raise ConfigError(f"{where}: {len(labels)} labels and {len(rewards)} rewards; give one of each for every move")
-    if end not in ENDS:
+    if end is not None and not (isinstance(end, str) and end in ENDS):
         raise ConfigError(f"{where}: end={shown(end)}: must be 'success', 'failure' or null")
     if end is not None and not len(labels):
         raise ConfigError(f"{where}: ends in {end} without a move; leave it out")
@@ -96,9 +97,13 @@ def _read_label(where: str, label: object) -> Label:
 def _read_reward(where: str, reward: Any) -> float:
     """Return a reward that is a finite number; 0 has no sign."""
     is_number = isinstance(reward, int | float | np.integer | np.floating) and not isinstance(reward, bool)
-    if not is_number or not abs(reward) < math.inf:
+    try:
+        found = float(reward) if is_number else math.nan
+    except OverflowError:  # an integer beyond all floats
+        found = math.inf
+    if not math.isfinite(found):
         raise ConfigError(f"{where}: reward {shown(reward)}: must be a finite number")
-    return float(reward) + 0.0
+    return found + 0.0
 
 
 def load_traces(path: str | Path) -> list[Trace]:

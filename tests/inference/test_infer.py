@@ -4,6 +4,7 @@ import json
 import os
 import random
 
+import numpy as np
 import pytest
 
 import fastrm
@@ -139,6 +140,9 @@ NAN = float("nan")
         ([Trace(["a", "b"], [0])], {}, "trace 1: 2 labels and 1 rewards"),
         ([Trace(["a"], [0]), Trace(["a", "b"], [0, NAN])], {}, "trace 2, step 2: reward nan: must be a finite number"),
         ([Trace(["a"], ["0"])], {}, "trace 1, step 1: reward '0'"),
+        ([Trace(["a"], [10**400])], {}, "trace 1, step 1: reward 10+.*: must be a finite number"),
+        ([Trace(["a"], np.array(3))], {}, "trace 1: rewards=.*: must be a list"),
+        ([Trace(["a"], [0], np.array([1, 2]))], {}, "trace 1: end=.*: must be 'success', 'failure' or null"),
         ([Trace(["A!"], [0])], {}, "trace 1, step 1: label 'A!': a proposition is a letter or a name"),
         ([Trace([3], [0])], {}, "trace 1, step 1: label 3: must be a text"),
         ([Trace([], [], "success")], {}, "trace 1: ends in success without a move"),
