@@ -10,7 +10,7 @@ import numpy as np
 
 from fastrm.arrays import read_only
 from fastrm.checks import check_choice
-from fastrm.errors import ConfigError, FastrmWarning
+from fastrm.errors import ConfigError, FastrmWarning, shown
 from fastrm.inference.engines import ENGINES, unproven
 from fastrm.inference.learner import Hypothesis, machine_of
 from fastrm.inference.verdict import Difference, Equivalence, compare
@@ -133,6 +133,8 @@ def read_learned(run: Run) -> Learned:
     ConfigError
         When the run learned no machine, or does not know its problem.
     """
+    if not isinstance(run, Run):
+        raise ConfigError(f"run={shown(run)}: must be a Run, as fastrm.train returns one")
     if run.problem is None or "delta" not in run.more:
         raise ConfigError(f"run: {run.algo} learned no machine; train learn-merge, or call fastrm.learn")
     world, machine = by_labels(run.problem, what="learn"), machine_of(run.more)

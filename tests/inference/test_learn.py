@@ -194,6 +194,8 @@ def test_a_run_that_learned_no_machine_is_refused():
     run = fastrm.train(make("a-b"), "crm", steps=1000)
     with pytest.raises(ConfigError, match="crm learned no machine"):
         read_learned(run)
+    with pytest.raises(ConfigError, match="run=None: must be a Run"):
+        read_learned(None)
 
 
 KINDS = of_each_kind()
