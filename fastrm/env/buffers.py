@@ -66,7 +66,7 @@ def states_in(observations: Array, n_states: int) -> Array:
 
 def find_counterfactuals(info: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what the move of an info means in every machine state; raise ConfigError where it does not say."""
-    every = info.get("counterfactuals")
+    every = info.get("counterfactuals") if isinstance(info, Mapping) else None
     if not isinstance(every, Mapping):
         raise ConfigError(
             "info has no counterfactuals; make the environment with fastrm.env.wrap, or fastrm's own with "
@@ -139,12 +139,22 @@ class CounterfactualBuffer:
             here, there, actions = here[made], there[made], actions[made]
             columns = {name: column[made] for name, column in columns.items()}
         n_u = columns["reward"].shape[1]
+        if actions.dtype.kind not in "biuf":
+            raise ConfigError(f"action={shown(action)}: must be numbers")
         self._make_room(here, actions, n_u)
         assert self._columns is not None
         if here.shape[1:] != (self._here.shape[1] + n_u,) or n_u != self._columns.n_states:
             raise ConfigError(
                 f"observation of shape {here.shape[1:]}: must be as long as those before, {self._here.shape[1] + n_u}, "
                 f"the last {self._columns.n_states} for the machine state"
+            )
+        if there.shape != here.shape:
+            raise ConfigError(
+                f"next_observation of shape {there.shape[1:]}: must be {here.shape[1:]}, like the observation"
+            )
+        if actions.shape != (len(here), *self._actions.shape[1:]):
+            raise ConfigError(
+                f"action={shown(action)}: must be numbers of shape {self._actions.shape[1:]}, like those before"
             )
         places = (self.added + np.arange(len(here))) % self.capacity
         self._here[places], self._there[places], self._actions[places] = here[:, :-n_u], there[:, :-n_u], actions

@@ -103,6 +103,15 @@ def test_what_does_not_fit_is_refused_in_one_line():
     buffer.add(here, 1, here, info)
     with pytest.raises(ConfigError, match=r"observation of shape \(3,\): must be as long as those before, 6"):
         buffer.add(here[:3], 1, here[:3], info)
+    with pytest.raises(ConfigError, match=r"next_observation of shape \(5,\): must be \(6,\), like the observation"):
+        buffer.add(here, 1, here[:5], info)
+    with pytest.raises(ConfigError, match=r"action=array\(\[1, 2\]\): must be numbers of shape \(\), like"):
+        buffer.add(here, np.array([1, 2]), here, info)
+    with pytest.raises(ConfigError, match=r"action='left': must be numbers"):
+        buffer.add(here, "left", here, info)
+    with pytest.raises(ConfigError, match=r"info has no counterfactuals"):
+        buffer.add(here, 1, here, None)
+    assert len(buffer) == 1
     for settings in ({"capacity": 0}, {"capacity": 5, "share": 2}, {"capacity": 5, "seed": -1}):
         with pytest.raises(ConfigError, match="must be a"):
             CounterfactualBuffer(**settings)
