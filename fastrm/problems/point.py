@@ -107,7 +107,7 @@ def survey_point(
 
 def _starts(world: PointMass, start: object) -> Array:
     """Return the numbers of the cells in which episodes begin."""
-    if start == ANYWHERE:
+    if isinstance(start, str) and start == ANYWHERE:
         return world.rest_numbers()
     cells: Any = start if isinstance(start, list) else [start]
     found = [world.table.read_starts(cell)[0] if isinstance(cell, int) else _number(world, cell) for cell in cells]

@@ -210,6 +210,7 @@ def problem():
         ({"start": (2, 40)}, "cell (2, 40, 0, 0): must be x and y from 0 to 10"),
         ({"start": 99999}, "start=99999: must be 'anywhere', or one or several cells 0 to 5928"),
         ({"start": []}, "start=[]: must be 'anywhere', or cells such as (50, 50)"),
+        ({"start": np.array([2, 40])}, "must be x and y from 0 to 10"),
         ({"start": 1.5}, "start=1.5: must be 'anywhere', or a cell such as (50, 50)"),
         ({"features": {"fuel": lambda cell: 1}}, "features, labels: are for maps; on a point mass machines read discs"),
         ({"metric": "straight"}, "metric='straight': must be one of manhattan, geodesic"),
