@@ -43,6 +43,7 @@ def bench(*words: str) -> str:
     return f"python -m fastrm.bench {' '.join(words)}".strip()
 
 
+KNOBS = "--out results/pictures/knobs.html"
 WATER = ("water", "water-anywhere")
 SAFE = ("one", "two", "low", "zero")
 DEEP = ("grid",)
@@ -53,8 +54,12 @@ STUDIES = {
             bench(
                 "draw --map water --seed 3 --machine a-b-c --learn crm --steps 500000 --out results/pictures/water.png"
             ),
+            bench("explain 1a1b1c a-b-c --kind numeric --size 15 --seed 1 --terminal-reward 100", KNOBS),
+            "chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --disable-background-networking"
+            " --virtual-time-budget=4000 --window-size=1400,1080 --screenshot=results/pictures/knobs.png"
+            ' "file://$PWD/results/pictures/knobs.html"',
         ),
-        {f"results/pictures/{name}": f"docs/assets/{name}" for name in ("front.gif", "water.png")},
+        {f"results/pictures/{name}": f"docs/assets/{name}" for name in ("front.gif", "knobs.png", "water.png")},
         learners=("crm",),
     ),
     "paper": Study(
