@@ -26,7 +26,9 @@ def test_check_prints_verdict_thresholds_and_a_drawn_witness(capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("never finishes at gamma 0.9")
     assert "terminal reward  above" in printed and "procrastination" in printed
-    assert "@ its loop" in printed and "! leaves the shortest routes" in printed
+    drawn, legend = printed.partition("#####")[2].rsplit("\n", 2)[:2]
+    assert "!" in drawn and "! leaves the shortest routes" in legend
+    assert ("@" in drawn) == ("@ its loop" in legend)  # this loop is the cell where the path leaves the others
 
 
 def test_check_prints_json_for_programs(capsys):
