@@ -14,15 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from fastrm.checks import check_whole
+from fastrm.checks import check_whole, is_plain
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan, hash_of
-from fastrm.results import PER_TICK, Frame, Results, empty_frame, load, write_frame
+from fastrm.results import MAX_ERROR, PER_TICK, Frame, Results, empty_frame, load, write_frame
+from fastrm.textfile import check_path
 
 NAMES = ("setup", "grid", "task", "method")
 """What tells runs apart, beside their seeds."""
+_OURS = ("run", "run_id")
+"""Columns that fastrm numbers itself."""
+MAX_NAME = 1000
+"""Characters of a name: a result file is read back with names of at most 4096 bytes."""
 
 
 class ForeignPlan(Plan):
@@ -33,6 +38,12 @@ class ForeignPlan(Plan):
         plan = self.to_json()
         experiment = json.dumps(self.experiment, sort_keys=True)
         return {"semantics": "{}", "experiment": experiment, "plan": plan, "identity": hash_of("foreign", plan)}
+
+
+def read_any_plan(text: str) -> Plan:
+    """Return the plan that a result file holds, whether its runs were made here or elsewhere."""
+    plan = Plan.from_json(text)
+    return ForeignPlan.from_json(text) if plan.experiment.get("made") == "elsewhere" else plan
 
 
 def write_runs(
@@ -73,10 +84,14 @@ def write_runs(
     ...     print(results, results["step"], results["score"])
     <Results dqn: 1 runs (complete), 2 ticks> [1000 2000] [[0.2 0.9]]
     """
+    check_path(path, ConfigError)
+    if not isinstance(name, str) or not is_plain(name):
+        raise ConfigError(f"name={shown(name)}: must be a text of one line")
+    experiment = {**_check_about(about), "name": name, "made": "elsewhere"}
     check_whole("tick", tick, 1, 2**53)
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Mapping) for run in runs):
         raise ConfigError(f"runs={shown(runs)}: must be a list of runs, each a table of names and values")
-    lengths = {len(run[value]) for run in runs for value in PER_TICK if value in run}
+    lengths = {_ticks(run, value) for run in runs for value in PER_TICK if value in run}
     if len(lengths) != 1:
         raise ConfigError(f"runs: curves have {sorted(lengths) or 'no'} values; each must have one for every tick")
     axes = [list(dict.fromkeys(_names(run, part) for run in runs)) for part in (("setup", "grid"), ("task",))]
@@ -84,11 +99,11 @@ def write_runs(
     for run in runs:
         check_whole("seed", run.get("seed"), 0, 10**6 - 1)
     plan = ForeignPlan(
-        experiment={**(about or {}), "name": name, "made": "elsewhere"},
+        experiment=experiment,
         grids=tuple((setup, grid, "") for setup, grid in axes[0]),
         tasks=tuple((task, {"": [[""]]}) for (task,) in axes[1]),
         methods=tuple(methods),
-        seeds=max(run["seed"] for run in runs) + 1,
+        seeds=int(max(run["seed"] for run in runs)) + 1,
         steps=tick * lengths.pop(),
         profile="clean",
         metric="manhattan",
@@ -106,6 +121,8 @@ def write_runs(
     if twice := [a for a, b in itertools.pairwise(sorted(numbers)) if a == b]:
         raise ConfigError(f"runs: {_describe(runs[numbers.index(twice[0])])} is given twice")
     frame = empty_frame(plan, [numbers[k] for k in order])
+    longest = max(len(run["error"]) if isinstance(run.get("error"), str) else 1 for run in runs)
+    frame["error"] = frame["error"].astype(f"S{max(1, min(longest, MAX_ERROR))}")
     for row, k in enumerate(order.tolist()):
         _fill(frame, row, runs[k])
     write_frame(Path(path), plan, frame)
@@ -115,9 +132,29 @@ def write_runs(
 def _names(run: Mapping[str, Any], parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return some names of a run; raise ConfigError unless they are text."""
     for part in parts:
-        if not isinstance(run.get(part), str) or not run[part]:
-            raise ConfigError(f"runs: {part}={shown(run.get(part))}: must be a name; every run has {', '.join(NAMES)}")
+        text = run.get(part)
+        if not isinstance(text, str) or not text or not is_plain(text) or len(text) > MAX_NAME:
+            raise ConfigError(f"runs: {part}={shown(text)}: must be a name; every run has {', '.join(NAMES)}")
     return tuple(run[part] for part in parts)
+
+
+def _ticks(run: Mapping[str, Any], value: str) -> int:
+    """Return how many values a curve has; raise ConfigError unless it has one at least."""
+    count = len(run[value]) if isinstance(run[value], Sequence | np.ndarray) and np.ndim(run[value]) else 0
+    if not count:
+        raise ConfigError(f"runs: {value}={shown(run[value])}: must be a list of values, one for every tick")
+    return count
+
+
+def _check_about(about: object) -> dict[str, Any]:
+    """Return the entries of `about`; raise ConfigError unless JSON can hold them."""
+    if about is not None and not (isinstance(about, Mapping) and all(isinstance(key, str) for key in about)):
+        raise ConfigError(f"about={shown(about)}: must be a table of names and values")
+    try:
+        json.dumps(entries := dict(about or {}), sort_keys=True)
+    except (TypeError, ValueError) as problem:
+        raise ConfigError(f"about={shown(about)}: JSON cannot hold it: {problem}") from None
+    return entries
 
 
 def _describe(run: Mapping[str, Any]) -> str:
@@ -127,9 +164,10 @@ def _describe(run: Mapping[str, Any]) -> str:
 def _fill(frame: Frame, row: int, run: Mapping[str, Any]) -> None:
     """Write the values of a run into its row of a frame, in place."""
     for value in run.keys() - {*NAMES, "seed"}:
-        if value not in frame:
+        if value not in frame or value in _OURS:
+            known = [variable for variable in frame if variable not in _OURS]
             raise ConfigError(
-                f"runs: no variable {shown(value)}{did_you_mean(value, frame)}; there are {', '.join(frame)}"
+                f"runs: no variable {shown(value)}{did_you_mean(value, known)}; there are {', '.join(known)}"
             )
         try:
             frame[value][row] = run[value]

@@ -74,9 +74,9 @@ class Results:
     @property
     def plan(self) -> Plan:
         """The plan the runs belong to."""
-        from fastrm.experiments import Plan
+        from fastrm.experiments import read_any_plan
 
-        return Plan.from_json(str(self.attributes["plan"]))
+        return read_any_plan(str(self.attributes["plan"]))
 
     @property
     def complete(self) -> bool:
@@ -213,9 +213,10 @@ class Results:
             return self[value]
         if not isinstance(self.columns, JoinedColumns):
             return derive(self.columns)
-        found = np.empty(self.runs)
-        for columns, places in self.columns.by_file():
-            found[places] = derive(columns)
+        parts = [(derive(columns), places) for columns, places in self.columns.by_file()]
+        found = np.empty(self.runs, dtype=parts[0][0].dtype)
+        for values, places in parts:
+            found[places] = values
         return found
 
     def summary(

@@ -61,9 +61,47 @@ def test_missing_runs_leave_a_file_that_is_not_complete(tmp_path):
         ([{**runs()[0], "scor": 1}], r"runs: no variable 'scor' \(did you mean score\?\)"),
         ([{**runs()[0], "solved": "x"}], "runs: solved='x' of 2a2b 0 a-b dqn-bool seed 2: does not fit"),
         ([runs()[0], runs()[0]], "runs: 2a2b 0 a-b dqn-bool seed 2 is given twice"),
+        ([{**runs()[0], "score": 0.5}], "runs: score=0.5: must be a list of values, one for every tick"),
+        ([{**NAMES, "method": "dqn-bool", "seed": 0, "score": []}], r"runs: score=\[\]: must be a list of values"),
+        ([{**runs()[0], "run": 7}], "runs: no variable 'run'"),
+        ([{**runs()[0], "run_id": "x"}], "runs: no variable 'run_id'"),
+        ([{**runs()[0], "task": "a\0"}], "must be a name"),
+        ([{**runs()[0], "setup": "\ud800"}], "must be a name"),
+        ([{**runs()[0], "setup": "a" * 5000}], "must be a name"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(given, message, tmp_path):
     with pytest.raises(ConfigError, match=message) as error:
         write_runs(tmp_path / "x.h5", given, name="dqn", tick=1)
     assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"about": {"seen": {1}}}, "about=.*: JSON cannot hold it: Object of type set"),
+        ({"about": {5: 1}}, "about=.*: must be a table of names and values"),
+        ({"about": "torch"}, "about='torch': must be a table of names and values"),
+        ({"name": None}, "name=None: must be a text of one line"),
+        ({"path": None}, "None: not a file name"),
+        ({"path": "a\0b"}, "not a file name"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_in_one_line(settings, message, tmp_path):
+    given = {"path": tmp_path / "x.h5", "name": "dqn", "tick": 1} | settings
+    with pytest.raises(ConfigError, match=message):
+        write_runs(given.pop("path"), runs(), **given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_seeds_may_be_numbers_of_numpy_and_messages_of_failed_runs_are_kept_whole(tmp_path):
+    given = [{**runs()[0], "seed": np.int64(1), "error": "out of memory"}, {**runs()[0], "seed": np.int64(0)}]
+    results = write_runs(tmp_path / "x.h5", given, name="dqn", tick=1)
+    assert results["seed"].tolist() == [0, 1] and results["error"].tolist() == ["", "out of memory"]
+
+
+def test_files_of_the_same_runs_load_as_one(tmp_path):
+    given = runs()
+    for name, some in (("a.h5", given), ("b.h5", given[:2] + given[3:])):
+        write_runs(tmp_path / name, some, name="dqn", tick=100)
+    assert str(fastrm.load(str(tmp_path / "*.h5"))) == "<Results dqn: 6 runs (complete), 3 ticks>"

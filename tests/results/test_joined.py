@@ -74,6 +74,7 @@ def test_statistics_and_selections_of_many_files_are_those_of_one(folder, joined
         assert one.summary() == two.summary() and one.summary(by="grid") == two.summary(by="grid")
         assert np.array_equal(one.curves("reward", method="hrm-num")[1], two.curves("reward", method="hrm-num")[1])
         assert np.array_equal(one.per_run_values("area"), two.per_run_values("area"))
+        assert one.per_run_values("reached_90").dtype == two.per_run_values("reached_90").dtype
         assert one.compare("qrm-bool", "hrm-num") == two.compare("qrm-bool", "hrm-num")
         assert one.to_pandas().equals(two.to_pandas())
 
