@@ -204,7 +204,9 @@ class Student:
         _check("child", child, (size, n_l), -1, size - 1)
         _check("answer", answer, (size, n_l), -1, n_o - 1)
         _check("seen", seen, (n_s, n_a), 0, 1)
-        _check("log", np.floor(more["log"]), (len(more["log"]), len(Hypothesis._fields)), 0, 2**53)
+        n_log = len(more["log"]) if np.ndim(more["log"]) else 0
+        _check("log", more["log"], (n_log, len(Hypothesis._fields)), 0, 2**53)
+        _check("proven", more["proven"], (), 0, 1)
         if ((child >= 0) & ((child <= np.arange(size)[:, None]) | (answer < 0))).any() or n_v > self.config.max_states:
             raise ConfigError("warm_start: child: is no tree of traces")
         tree.size, tree.child, tree.output = size, child.astype(np.uint32), answer.astype(np.uint32)
@@ -225,7 +227,8 @@ class Student:
 
 def _check(name: str, array: Array, shape: tuple[int, ...], low: float, high: float) -> None:
     """Raise ConfigError unless `array` has this shape and numbers in this range."""
-    if np.shape(array) != shape or 0 in shape or not ((array >= low) & (array <= high)).all():
+    is_shaped = np.shape(array) == shape and 0 not in shape and np.asarray(array).dtype.kind in "biuf"
+    if not is_shaped or not ((array >= low) & (array <= high)).all():
         raise ConfigError(f"warm_start: {name}: must be {list(shape)} numbers from {low} to {high:g}")
 
 

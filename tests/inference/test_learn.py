@@ -162,10 +162,13 @@ def test_a_saved_run_is_read_again_and_goes_on_with_what_it_knew(tmp_path):
     assert later.equivalent and later.log[: len(before)] == before
 
 
-ODD = {"none": lambda x: x[:0], "low": lambda x: x - 10**6, "high": lambda x: x + 10**16}
+ODD = {
+    "none": lambda x: x.reshape(-1)[:0], "low": lambda x: x - 10**6, "high": lambda x: x + 10**16,
+    "flat": lambda x: np.array(-1), "text": lambda x: x.astype(str),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["delta", "output", "child", "answer", "seen", "log"])
+@pytest.mark.parametrize("name", ["delta", "output", "child", "answer", "seen", "log", "proven"])
 @pytest.mark.parametrize("odd", ODD)
 def test_what_is_no_machine_or_tree_is_not_begun_with(name, odd):
     problem = make("{a,b}-c")
