@@ -205,7 +205,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], _Coupled):
         seen, info = self.env.reset(seed=seed, options=options)
         self._seen = seen.copy() if isinstance(seen, np.ndarray) else seen
         self.monitors.begin(values=self._measure(seen, None, seen) if self.monitors.reads_start else ())
-        return self._observed(seen, self.machine_state), {**info, "labels": (), **self._told(success=False)}
+        return self._observed(seen, self.machine_state), {**info, "labels": (), **self._info(success=False)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Move; let the machine read what holds then, pay, and change its state."""
@@ -217,7 +217,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], _Coupled):
         held = names_in(self._labels(*move))
         sweep = monitors.step(dict.fromkeys(held, True), self._measure(*move))
         self._seen = seen.copy() if isinstance(seen, np.ndarray) else seen
-        info = {**info, "labels": held, **self._told(bool(sweep.outcome[0, u] == SUCCESS)), "env_reward": env_reward}
+        info = {**info, "labels": held, **self._info(bool(sweep.outcome[0, u] == SUCCESS)), "env_reward": env_reward}
         if self.counterfactuals:
             every = counterfactuals_of(sweep, bool(terminated))
             info["counterfactuals"] = {name: column[0] for name, column in every.items()}
@@ -235,7 +235,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], _Coupled):
             return {"observation": observation, "state": np.int64(state)}
         return np.concatenate([observation, self._codes[state]])
 
-    def _told(self, success: bool) -> dict[str, Any]:
+    def _info(self, success: bool) -> dict[str, Any]:
         u = self.machine_state
         return {"rm_state": self.states[u] if u < self.monitors.n_u else "(terminal)", "success": success}
 
@@ -271,7 +271,7 @@ class MachineVectorWrapper(VectorWrapper, _Coupled):
         mask = (options or {}).get("reset_mask", np.ones(self.num_envs, dtype=np.bool_))
         seen, info = self.env.reset(seed=seed, options=options)
         self._begin(mask, seen)
-        return self._observed(seen), {**info, **self._told(np.zeros(self.num_envs, dtype=np.bool_))}
+        return self._observed(seen), {**info, **self._info(np.zeros(self.num_envs, dtype=np.bool_))}
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Move in every environment; where an episode ends the next one begins."""
@@ -283,7 +283,7 @@ class MachineVectorWrapper(VectorWrapper, _Coupled):
         rows, ended = np.arange(n), np.asarray(terminated, dtype=np.bool_)
         reward, outcome = sweep.reward[rows, u], sweep.outcome[rows, u]
         over = ended | (outcome != 0)
-        info = {**info, **self._told(outcome == SUCCESS), "env_reward": env_reward}
+        info = {**info, **self._info(outcome == SUCCESS), "env_reward": env_reward}
         if self.counterfactuals:
             info["counterfactuals"] = counterfactuals_of(sweep, ended)
             info["_counterfactuals"] = np.ones(n, dtype=np.bool_)
@@ -303,7 +303,7 @@ class MachineVectorWrapper(VectorWrapper, _Coupled):
             return {"observation": seen, "state": self.monitors.u.copy()}
         return np.concatenate([seen, self._codes[self.monitors.u]], axis=1)
 
-    def _told(self, success: Array) -> dict[str, Any]:
+    def _info(self, success: Array) -> dict[str, Any]:
         return {"rm_state": self.monitors.u.copy(), "success": success}
 
     def _held(self, given: Any) -> dict[str, Array]:

@@ -136,19 +136,18 @@ def _contradiction(
     here, there = f"trace {i + 1}, step {kept[step] + 1}", f"trace {k + 1}, step {others[step] + 1}"
     if mine.end == LIVE != other.end and len(read) > step + 1:
         return f"{here}: goes on where {there} ended in {other.word}; after the same labels both must end"
-    what = (
-        f"{' '.join(labels[int(read[step])]) or 'a move without a label'} {_told(mine)}, and in {there} {_told(other)}"
-    )
+    label = " ".join(labels[int(read[step])]) or "a move without a label"
+    what = f"{label} {_describe(mine)}, and in {there} {_describe(other)}"
     cure = "labels do not determine what is paid; tell the states apart by more labels, or give compress=False"
     return f"{here}: after the same labels {what}: {cure}"
 
 
-def _told(output: Output) -> str:
+def _describe(output: Output) -> str:
     """Describe what a move gives."""
     return f"pays {output.reward:g}" + (f" and ends in {output.word}" if output.word else "")
 
 
-def merged(tree: Tree, most: int) -> tuple[Mealy, bool]:
+def merge_states(tree: Tree, most: int) -> tuple[Mealy, bool]:
     """Return the machine that merging makes; nothing is proven about its size, unless it has one state."""
     machine = tree.merge(most)
     if machine is None:
@@ -158,7 +157,7 @@ def merged(tree: Tree, most: int) -> tuple[Mealy, bool]:
     return machine, machine.delta.shape[1] == 1
 
 
-def smallest(tree: Tree, most: int) -> tuple[Mealy, bool]:
+def find_smallest(tree: Tree, most: int) -> tuple[Mealy, bool]:
     """Return a machine with the fewest states, and True; or the merged one, and False, where that takes too long."""
     machine = tree.merge(min(int(tree.size), MAX_STATES))
     if machine is None:
@@ -174,7 +173,7 @@ def smallest(tree: Tree, most: int) -> tuple[Mealy, bool]:
         if n <= most:
             return machine, True
         raise MachineError(f"max_states={most}: no machine of {most} states explains the traces; raise it")
-    return merged(tree, most)[0], False
+    return merge_states(tree, most)[0], False
 
 
 def search(tree: Tree, k: int) -> Mealy | bool | None:
@@ -236,4 +235,4 @@ def _encode(tree: Tree, k: int) -> tuple[list[list[int]], dict[int, range]]:
     return clauses, state
 
 
-ENGINE = {"merge": merged, "smallest": smallest}
+ENGINE = {"merge": merge_states, "smallest": find_smallest}

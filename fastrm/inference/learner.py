@@ -1,4 +1,4 @@
-"""Learning the machine while acting: CRM by a guess, which is inferred anew from the traces that contradict it.
+"""Learning the machine while acting: CRM by a guess, which is inferred again from the traces that contradict it.
 
 The first guess has one state and pays nothing. Every move updates all states of the guess by its own rewards. When a
 move contradicts the guess, the trace of the episode so far joins the prefix tree; the next guess is what an engine
@@ -18,9 +18,9 @@ import numpy as np
 from fastrm.arrays import Array, aligned_full, freeze, read_only
 from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, MachineError
-from fastrm.inference.engines import merged, smallest
+from fastrm.inference.engines import find_smallest, merge_states
 from fastrm.inference.tree import Tree
-from fastrm.inference.verdict import best_values, earned, find_difference, lost_by
+from fastrm.inference.verdict import best_values, evaluate, find_difference, lost_by
 from fastrm.kernels.contracts import BLOCK, LEARNING, LIVE, MASK, Guess, Mealy, Notes, Setting, Span, State, Trails
 from fastrm.kernels.inference import plan
 from fastrm.kernels.learners import learn
@@ -65,7 +65,7 @@ class Scenery:
     def judge(self, machine: Mealy, gamma: float) -> tuple[bool, float]:
         """Return whether a machine is right on the map, and its regret; the learner does not see this."""
         is_right = find_difference(self.world.tables, self.world.machines[0], machine)[0] is None
-        return is_right, 0.0 if is_right else lost_by(self.best, earned(self.world, machine, gamma))
+        return is_right, 0.0 if is_right else lost_by(self.best, evaluate(self.world, machine, gamma))
 
 
 @dataclass
@@ -286,7 +286,7 @@ def set_scene(problem: TabularProblem, config: LearnerConfig) -> Scenery:
         walk_below=np.uint64(int(config.walk * 2**32)),
     )
     freeze(trails)
-    return Scenery(world, trails, earned(world, truth, float(config.gamma)))
+    return Scenery(world, trails, evaluate(world, truth, float(config.gamma)))
 
 
 class LearnMerge:
@@ -300,7 +300,7 @@ class LearnMerge:
     settings = ("alpha", "q_init", "walk", "compress", "max_states")
     any_size = True
     """What it learned may be of any size: a warm start checks more than shapes."""
-    engine = staticmethod(merged)
+    engine = staticmethod(merge_states)
 
     def begin(self, problem: TabularProblem, reward: Array, config: LearnerConfig, n: int) -> tuple[Array, Any]:
         """Return a student for every run; what they learn grows with their machines."""
@@ -351,7 +351,7 @@ class LearnSmallest(LearnMerge):
     """Learns the machine by asking a solver for the smallest one; needs the extra ``sat``."""
 
     name = "learn-smallest"
-    engine = staticmethod(smallest)
+    engine = staticmethod(find_smallest)
 
 
 def machine_of(more: Mapping[str, Array]) -> Mealy:
@@ -389,13 +389,13 @@ class GuessActor:
     def _state_with(self, u: int) -> int:
         """Return the state of the machine believed in when the true one is in state u, the first that is found."""
         truth, end = self.world.machines[0], self.world.tables.end
-        order = list(dict.fromkeys([(0, 0)]))
-        for mine, its in order:  # grows in the loop
-            if mine == u:
-                return its
+        order = [(0, 0)]
+        for u_true, v in order:  # grows in the loop
+            if u_true == u:
+                return v
             for x in range(self.world.on_map):
-                if end[truth.output[x, mine]] == LIVE:
-                    pair = int(truth.delta[x, mine]), int(self.machine.delta[x, its])
+                if end[truth.output[x, u_true]] == LIVE:
+                    pair = int(truth.delta[x, u_true]), int(self.machine.delta[x, v])
                     if pair not in order:
                         order.append(pair)
         return 0

@@ -44,12 +44,12 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"{', '.join(label or '-' for label in self.labels)}: pays {_told(self.rewards, self.end)}, and by the "
-            f"other machine {_told(self.other_rewards, self.other_end)}"
+            f"{', '.join(label or '-' for label in self.labels)}: pays {_describe(self.rewards, self.end)}, and by the "
+            f"other machine {_describe(self.other_rewards, self.other_end)}"
         )
 
 
-def _told(rewards: tuple[float, ...], end: End) -> str:
+def _describe(rewards: tuple[float, ...], end: End) -> str:
     """Describe the last move."""
     return f"{rewards[-1]:g}" + (f" and ends in {end}" if end else "")
 
@@ -193,7 +193,7 @@ def _difference(
 
 def regret(world: LabelledWorld, other: Mealy, gamma: float) -> float:
     """Return what acting best for a machine loses, the mean over starts; see `Equivalence.regret`."""
-    best, found = (earned(world, machine, gamma) for machine in (world.machines[0], other))
+    best, found = (evaluate(world, machine, gamma) for machine in (world.machines[0], other))
     return lost_by(best, found)
 
 
@@ -202,7 +202,7 @@ def lost_by(best: float, found: float) -> float:
     return best - found if best - found > 1e-12 * abs(best) else 0.0
 
 
-def earned(world: LabelledWorld, machine: Mealy, gamma: float) -> float:
+def evaluate(world: LabelledWorld, machine: Mealy, gamma: float) -> float:
     """Return the discounted reward of acting best for a machine while the true one pays, the mean over starts."""
     tables, truth = world.tables, world.machines[0]
     q = best_values(tables, machine, _frozen(np.ones(tables.next_s.shape, dtype=np.uint8)), 0.0, gamma)
