@@ -12,7 +12,7 @@ from fastrm.kernels.contracts import LIVE
 
 from sizes import either
 
-PROBLEMS = either(500, 150)
+PROBLEMS = either(500, 90)
 LAYOUTS = [{}, {"walls": 0.15}, {"walls": 0.3}, {"layout": "rooms"}, {"layout": "maze"}, {"layout": "deceptive"}]
 DISCOUNTS = [1e-6, 0.01, 0.1, 0.3, 0.5, 0.9, 0.99, 0.999]
 

@@ -69,7 +69,7 @@ def one_line(problem):
     assert "\n" not in str(problem) and len(str(problem)) < 1000
 
 
-@settings(max_examples=either(5000, 1500))
+@settings(max_examples=either(5000, 750))
 @given(mutated(MAPS))
 def test_mutated_maps(data):
     try:
@@ -79,13 +79,13 @@ def test_mutated_maps(data):
         one_line(problem)
 
 
-@settings(max_examples=either(5000, 1500))
+@settings(max_examples=either(5000, 750))
 @given(mutated(MACHINES))
 def test_mutated_machines(data):
     read_or_refuse(data)
 
 
-@settings(max_examples=either(20_000, 500))
+@settings(max_examples=either(20_000, 300))
 @given(mutated(CLOCKS))
 def test_mutated_machines_with_clocks_and_counts(data):
     read_or_refuse(data)

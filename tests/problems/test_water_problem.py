@@ -51,11 +51,16 @@ def test_the_fewest_steps_are_those_of_brute_force(spec, seed, profile, monkeypa
 LEFT_BEHIND = ("d", "f")
 NEARING = ("-", ("d_before", "a"), ("d", "a"))
 FAR = ("-", ("d", "b"), ("num", 10))
+ENDINGS = [
+    (guard, reward, profile)
+    for guard, reward in [(("prop", "f"), LEFT_BEHIND), (("prop", "f"), NEARING), (("not", ("prop", "f")), FAR)]
+    for profile in ("clean", "icarte2022")
+]
 
 
-@pytest.mark.parametrize("profile", ["clean", "icarte2022"])
 @pytest.mark.parametrize(
-    "guard, reward", [(("prop", "f"), LEFT_BEHIND), (("prop", "f"), NEARING), (("not", ("prop", "f")), FAR)]
+    "guard, reward, profile",
+    either(ENDINGS, [ENDINGS[0], ENDINGS[3], ENDINGS[4]]),  # every guard, and both profiles
 )
 def test_the_soonest_paid_end_reads_distances_of_the_move_that_ends(guard, reward, profile, monkeypatch):
     monkeypatch.setattr("fastrm.problems.water.WATER_LIMIT", 7)
