@@ -17,7 +17,7 @@ import numpy as np
 
 from fastrm.arrays import Array, aligned_full, freeze, read_only
 from fastrm.config import LearnerConfig
-from fastrm.errors import ConfigError, MachineError
+from fastrm.errors import ConfigError
 from fastrm.inference.engines import find_smallest, merge_states
 from fastrm.inference.tree import Tree
 from fastrm.inference.verdict import best_values, evaluate, find_difference, lost_by
@@ -135,8 +135,10 @@ class Student:
         at = self.notes.at[0]
         labels, outputs = (array[: int(at["n"])] for array in self.notes[-2:])
         if self.tree.add(labels, outputs) < len(labels):
-            raise MachineError(
-                "learn: what is paid does not follow from the labels of an episode; give compress=False, or more labels"
+            # episodes of one machine never contradict each other, so these are not the machine's
+            raise ConfigError(
+                "warm_start: its traces are of another problem, which pays otherwise after the same labels; begin with "
+                "a run on this problem"
             )
         machine, self.proven = self.engine(self.tree, self.config.max_states)
         at["v"] = 0

@@ -162,6 +162,12 @@ def test_a_saved_run_is_read_again_and_goes_on_with_what_it_knew(tmp_path):
     assert later.equivalent and later.log[: len(before)] == before
 
 
+def test_traces_of_another_problem_are_not_gone_on_with():
+    source = fastrm.train(make("a-b-c"), "learn-merge", steps=8_000, seed=1)
+    with pytest.raises(ConfigError, match=r"^warm_start: its traces are of another problem.*begin with a run on this"):
+        fastrm.train(make("c-a-b"), "learn-merge", steps=8_000, warm_start=source)
+
+
 ODD = {
     "none": lambda x: x.reshape(-1)[:0], "low": lambda x: x - 10**6, "high": lambda x: x + 10**16,
     "flat": lambda x: np.array(-1), "text": lambda x: x.astype(str),
