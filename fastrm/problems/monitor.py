@@ -298,7 +298,7 @@ def _finite(values: Values, shape: tuple[int, ...]) -> Array | None:
     """Return values as finite numbers of a shape, None where they are not."""
     try:
         table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return table if table.shape == shape and np.isfinite(table).all() else None
 

@@ -241,6 +241,7 @@ NUMERIC = fastrm.task("a-b", kind="numeric")
         (lambda g: wrap(g, fastrm.task("a"), nothing).step(0), "no episode is on; call reset"),
         (lambda g: step(wrap(g, fastrm.task("a"), lambda *move: 3)), "labels gave 3; it must give a name"),
         (lambda g: step(wrap(g, NUMERIC, nothing, {"d": lambda *m: np.nan})), r"features: d\(a\) is nan after a move"),
+        (lambda g: step(wrap(g, NUMERIC, nothing, {"d": lambda *m: 10**400})), r"features: d\(a\) is 10+.* after"),
         (lambda g: step(wrap(g, NUMERIC, nothing, {"d": lambda *m: "x"})), r"features: d\(a\) is 'x' after a move"),
         (lambda g: wrap_vector(g, NUMERIC, nothing), "must be a gymnasium.vector.VectorEnv; use wrap"),
         (
