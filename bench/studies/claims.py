@@ -87,6 +87,8 @@ class Evidence:
         if plan.count > MOST_RUNS:
             raise ConfigError(f"{results.path}: a plan of {plan.count} runs; claims are judged on at most {MOST_RUNS}")
         check_is_plain(results, "claims")
+        if not plan.grids[0][2]:
+            plan.problem(0, 0, 0)  # raises: of runs that were made elsewhere no map is known
         self._memory = facts.setdefault(plan, {})
         self.gamma, self.epsilon = plan.learner.gamma, final(plan.learner.epsilon, plan.steps)
         fine = results["error"] == ""

@@ -19,6 +19,7 @@ from fastrm.config import LearnerConfig
 from fastrm.errors import ConfigError, did_you_mean, shown
 from fastrm.experiments.experiment import Method
 from fastrm.experiments.plan import Plan, hash_of
+from fastrm.problems import Problem
 from fastrm.results import MAX_ERROR, PER_TICK, Frame, Results, empty_frame, load, write_frame
 from fastrm.textfile import check_path
 
@@ -38,6 +39,13 @@ class ForeignPlan(Plan):
         plan = self.to_json()
         experiment = json.dumps(self.experiment, sort_keys=True)
         return {"semantics": "{}", "experiment": experiment, "plan": plan, "identity": hash_of("foreign", plan)}
+
+    def problem(self, grid: int, task: int, method: int) -> Problem:
+        """Raise ConfigError: only names of maps and tasks are known."""
+        raise ConfigError(
+            f"{self.experiment['name']}: its runs were made elsewhere, and its file holds names of maps and tasks "
+            "only; this needs the maps"
+        )
 
 
 def read_any_plan(text: str) -> Plan:

@@ -96,6 +96,8 @@ def figures_of(results: Results, **options: Any) -> Iterator[tuple[str, Figure]]
     short = short_names(setup for setup, _, _ in plan.grids)
     named = []
     for setup, name, text in plan.grids:
+        if not text:  # of runs that were made elsewhere no map is known
+            continue
         title = f"{setup} {name}" if setup == short[setup] else f"{short[setup]}, map {name}"
         grid = layout_of(read_world(text))
         named += [] if grid is None else [(setup if setup == name else title, grid)]

@@ -8,6 +8,8 @@ import xarray
 
 import fastrm
 from fastrm import ConfigError
+from fastrm.bench.__main__ import main
+from fastrm.plots import figures_of
 from fastrm.results import write_runs
 
 NAMES = {"setup": "2a2b", "grid": "0", "task": "a-b"}
@@ -98,6 +100,17 @@ def test_seeds_may_be_numbers_of_numpy_and_messages_of_failed_runs_are_kept_whol
     given = [{**runs()[0], "seed": np.int64(1), "error": "out of memory"}, {**runs()[0], "seed": np.int64(0)}]
     results = write_runs(tmp_path / "x.h5", given, name="dqn", tick=1)
     assert results["seed"].tolist() == [0, 1] and results["error"].tolist() == ["", "out of memory"]
+
+
+def test_a_file_plots_and_what_needs_its_maps_is_refused_in_one_line(tmp_path, capsys):
+    path = tmp_path / "x.h5"
+    results = write_runs(path, runs(), name="dqn", tick=100)
+    names = [name for name, _ in figures_of(results)]
+    assert "one-map" in names and not any(name.startswith("maps") for name in names)
+    for command in (["claims", str(path)], ["findings", str(path)]):
+        assert main(command) == 2
+        error = capsys.readouterr().err
+        assert "its runs were made elsewhere, and its file holds names of maps and tasks only" in error, command
 
 
 def test_files_of_the_same_runs_load_as_one(tmp_path):
