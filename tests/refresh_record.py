@@ -126,6 +126,11 @@ STUDIES = {
         {"results/deadline/findings.md": "results/record/deadline.md"},
         ("deadline",),
     ),
+    "learn": Study(
+        (bench("run learn"), "python -m fastrm.bench.studies.learn results/learn.h5"),
+        {"results/learn/findings.md": "results/record/learn.md"},
+        ("learn",),
+    ),
     "water": Study(
         (
             *(bench("run", suite) for suite in WATER),
