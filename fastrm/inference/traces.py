@@ -13,7 +13,7 @@ import numpy as np
 from fastrm.errors import ConfigError, printable, shown
 from fastrm.problems import Label
 from fastrm.textfile import read_text, replace_file
-from fastrm.worlds import is_label, is_object, split_object
+from fastrm.worlds import RESERVED
 
 End = Literal["success", "failure"] | None
 ENDS: tuple[End, ...] = (None, "success", "failure")
@@ -89,8 +89,11 @@ def _read_label(where: str, label: object) -> Label:
     if not isinstance(label, str):
         raise ConfigError(f"{where}: label {shown(label)}: must be a text, such as 'a', or '' where nothing holds")
     for name in (names := label.split()):
-        if not is_object(split_object(name)[0]) and not is_label(name):
-            raise ConfigError(f"{where}: label {shown(name)}: a proposition is a letter or a name, such as a or coffee")
+        if not (name.isascii() and name.isidentifier()) or name in RESERVED:
+            raise ConfigError(
+                f"{where}: label {shown(name)}: a proposition is a letter or a name, such as a or coffee, and no word "
+                "of machines such as when"
+            )
     return tuple(sorted(set(names)))
 
 

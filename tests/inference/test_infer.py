@@ -112,6 +112,12 @@ def test_labels_of_several_propositions_have_guards_that_exclude_each_other():
     assert "u0 -> failed  when b & !a  reward -2" in found.write()
 
 
+def test_labels_have_the_names_that_worlds_and_machines_give():
+    world = fastrm.TableWorld([[1, 0], [1, 1]], {1: {"A", "x1", "a2", "_gold"}})
+    found = fastrm.infer([Trace(["A x1 a2 _gold"], [1], "success")])
+    assert fastrm.compile(world, fastrm.RewardMachine.parse(found.write())).shortest == (1,)
+
+
 def test_a_machine_without_a_known_end_is_a_machine_still():
     found = fastrm.infer([Trace(["a", "a"], [0, 1])])
     assert fastrm.RewardMachine.parse(found.write()) == found and found.success == ("done",)
@@ -144,6 +150,7 @@ NAN = float("nan")
         ([Trace(["a"], np.array(3))], {}, "trace 1: rewards=.*: must be a list"),
         ([Trace(["a"], [0], np.array([1, 2]))], {}, "trace 1: end=.*: must be 'success', 'failure' or null"),
         ([Trace(["A!"], [0])], {}, "trace 1, step 1: label 'A!': a proposition is a letter or a name"),
+        ([Trace(["when"], [0])], {}, "trace 1, step 1: label 'when': .*, and no word of machines such as when"),
         ([Trace([3], [0])], {}, "trace 1, step 1: label 3: must be a text"),
         ([Trace([], [], "success")], {}, "trace 1: ends in success without a move"),
         ([Trace(["a"], [0], "won")], {}, "trace 1: end='won': must be 'success', 'failure' or null"),
